@@ -15,7 +15,7 @@ from harness.providers import PROVIDERS
 from harness.recording.journal_writer import FrameBuffer
 from harness.specs import SpecError, read_spec
 from harness.stream.framing import frame_by_content
-from harness.stream.tool_code import Block, Splitter, parse_body
+from harness.stream.tool_code import Splitter, ToolCodeBlock, parse_body
 
 from .measure import URL, compared, exchange_of, processor_times
 
@@ -79,7 +79,7 @@ def pieces_of_text(text: str) -> None:
     splitter = Splitter()
     for start in range(0, len(text), 64):
         for piece in splitter.feed(text[start : start + 64]):
-            if isinstance(piece, Block):
+            if isinstance(piece, ToolCodeBlock):
                 parse_body(piece.body)
     splitter.close()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from time import process_time
 
 from harness.cassettes import Cassette, Origin
-from harness.cassettes.journal import Answered, Ended, Read, Started
+from harness.cassettes.journal import Answered, Arrived, Ended, Started
 from harness.cassettes.redaction.secrets import guard
 from harness.recording.journal_writer import JournalWriter
 
@@ -24,7 +24,7 @@ def saving(folder: Path) -> dict[str, float]:
     journal.put(Started(1, exchange.request))
     journal.put(Answered(1, exchange.status, exchange.reason_phrase, exchange.headers))
     for at_ms, data in exchange.reads:
-        journal.put(Read(1, at_ms, data))
+        journal.put(Arrived(1, at_ms, data))
     journal.put(Ended(1, exchange.end))
     written = process_time()
     journal.end(None)

@@ -37,7 +37,7 @@ from harness.sweep.engines import Engine, cluster_engine, process_engine
 from harness.sweep.files import Folder
 from harness.sweep.parts import InputPart
 from harness.sweep.run import plan_sweep, run_sweep
-from harness.sweep.stream import Stream, stream_of_row
+from harness.sweep.stream import CapturedStream, stream_of_row
 
 from .measure import MODEL, PROMPT, URL, processor_times
 
@@ -123,7 +123,7 @@ def generate(streams: int, path: Path) -> None:
 def cost_of_a_stream(rounds: int) -> dict[str, float]:
     """Microseconds of processor time for each step of one stream."""
     templates = [template(number) for number in range(200)]
-    streams: list[Stream] = [
+    streams: list[CapturedStream] = [
         stream_of_row(row, f"generated:{number}")
         for number, row in enumerate(rows(0, 200, templates).to_pylist(), 1)
     ]

@@ -26,7 +26,7 @@ from peers import HERE, PEERS, ROOT, newest
 
 from harness.facts import RUN, error_finding
 from harness.facts import Finding as Red
-from harness.judging.aspect_run import Cuts
+from harness.judging.aspect_run import JudgedCuts
 from harness.judging.judge_results import AdapterResults, decode_results
 from harness.judging.results import Result
 from harness.report.aspect_counts import command_of
@@ -201,7 +201,11 @@ def cuts_of(path: str) -> str:
     key = Path(path).with_suffix(".key")
     lines = key.read_text(encoding="utf-8").splitlines() if key.is_file() else []
     words = lines[1].split() if len(lines) > 1 else []
-    return "three cuts of the reads" if len(words) == len(get_args(Cuts)) else "the recorded reads"
+    return (
+        "three cuts of the reads"
+        if len(words) == len(get_args(JudgedCuts))
+        else "the recorded reads"
+    )
 
 
 def write_pages(pages: Mapping[str, str], index: str) -> None:

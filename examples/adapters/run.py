@@ -35,7 +35,7 @@ import matrix
 from peers import BUILD, HERE, PEERS, PORT, ROOT, Peer
 
 from harness.adapters.environment import CERTIFICATE
-from harness.judging.aspect_run import Cuts
+from harness.judging.aspect_run import JudgedCuts
 from harness.judging.judge_results import decode_results
 from harness.project.suite import suite_name
 
@@ -56,7 +56,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(PEERS)}")
     parser.add_argument("--cassettes", nargs="+", default=[], metavar="PATH")
     cuts = "as in harness judge (default: all three)"
-    parser.add_argument("--cuts", nargs="+", default=get_args(Cuts), metavar="CUTS", help=cuts)
+    parser.add_argument(
+        "--cuts", nargs="+", default=get_args(JudgedCuts), metavar="CUTS", help=cuts
+    )
     parser.add_argument("--asked", type=int, default=1, metavar="N", help="minimum of exchanges")
     parser.add_argument("--site", type=Path, default=matrix.SITE, metavar="DIR")
     parser.add_argument("--resume", action="store_true", help="keep results that are still valid")

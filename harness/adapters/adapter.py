@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from harness.dialects.dialect import RequestTranslator
 from harness.facts import DeclaredLoss, Facts, Transcript, json_of_fact, merged_facts
-from harness.pipeline.replay import Normalized, Trace
+from harness.pipeline.replay import Layer, Normalized, Trace
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
@@ -21,7 +21,6 @@ from .raised import place_of
 if TYPE_CHECKING:
     from harness.specs import Case  # slow to import, and a guest does not need it
 
-Layer = Literal["payloads", "events", "frames"]
 Normalize = Callable[[Exchange, str | None, bool | None], Normalized]
 """Normalizes an exchange as a provider, or returns the earlier result for the same exchange.
 `Normalized` has this type.

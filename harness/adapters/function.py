@@ -27,17 +27,17 @@ from .at import Question, at_of, unread_wire, with_streamed
 from .environment import without_keys
 from .json_data import json_of_native
 from .raised import raised_by, trim
-from .reply import Level, Reply, checked_facts
+from .reply import Reply, ReplyLevel, checked_facts
 from .wires import text_of_bytes
 
-_EXPECTED: Final[Mapping[Level, str]] = {
+_EXPECTED: Final[Mapping[ReplyLevel, str]] = {
     "facts": "pairs (native, [facts])",
     "payloads": "payloads",
     "wire": "chunks or events of the wire, as objects or text",
 }
 
 
-class Function:
+class FunctionAsker:
     """A function that a user names as ``module:function``, and ``converse`` in the same module.
 
     ``PROVIDERS`` of its module names the wires that it reads. By default it reads all wires.
@@ -46,7 +46,7 @@ class Function:
     module or function does not exist.
     """
 
-    def __init__(self, target: str, level: Level, folder: Path, *, served: bool) -> None:
+    def __init__(self, target: str, level: ReplyLevel, folder: Path, *, served: bool) -> None:
         self.target = target
         self._level = level
         self._served = served
@@ -141,7 +141,7 @@ class Function:
 class InProcess:
     """Calls a function in this process, as pytest calls a test: without limits and guards."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: FunctionAsker) -> None:
         self.version = function.version
         self.converses = function.converses
         self.asks_thoughts = function.asks_thoughts

@@ -54,7 +54,7 @@ def upstream_address() -> tuple[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class GatewayWire:
     """One wire that a gateway answers with."""
 
     word: str
@@ -220,13 +220,17 @@ def _ask_anthropic(at: At, model: str) -> tuple[str, dict[str, Json]]:
     return "/v1/messages", {**content, "tools": tools} if tools else content
 
 
-GATEWAY_WIRES: Final[Mapping[str, Wire]] = {
-    "gemini": Wire("gemini", partial(_ask, "gemini-api", "/v1beta/models/{model}:{method}")),
-    "anthropic": Wire("anthropic-messages", _ask_anthropic, streams_only=True),
-    "anthropic-messages": Wire("anthropic-messages", _ask_anthropic, streams_only=True),
-    "openai-chat": Wire("openai-chat", partial(_ask, "openai-compat", "/v1/chat/completions")),
-    "openai-responses": Wire("openai-responses", _ask_responses),
-    "interactions": Wire("interactions", partial(_ask, "interactions", "/v1beta/interactions")),
+GATEWAY_WIRES: Final[Mapping[str, GatewayWire]] = {
+    "gemini": GatewayWire("gemini", partial(_ask, "gemini-api", "/v1beta/models/{model}:{method}")),
+    "anthropic": GatewayWire("anthropic-messages", _ask_anthropic, streams_only=True),
+    "anthropic-messages": GatewayWire("anthropic-messages", _ask_anthropic, streams_only=True),
+    "openai-chat": GatewayWire(
+        "openai-chat", partial(_ask, "openai-compat", "/v1/chat/completions")
+    ),
+    "openai-responses": GatewayWire("openai-responses", _ask_responses),
+    "interactions": GatewayWire(
+        "interactions", partial(_ask, "interactions", "/v1beta/interactions")
+    ),
 }
 """The wires that a gateway may answer with. ``anthropic`` is another word for
 ``anthropic-messages``.

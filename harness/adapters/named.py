@@ -37,12 +37,12 @@ from .adapter import (
     RunOptions,
 )
 from .at import MODEL, Question
-from .function import Function, InProcess
+from .function import FunctionAsker, InProcess
 from .gateway import GATEWAY_WIRES, Gateway, upstream_address
 from .offers import SHARED, Offers, offers_at, second_body, transcript_of
 from .own import ADAPTERS, user_adapter
 from .program import Program
-from .reply import Level, Reply
+from .reply import Reply, ReplyLevel
 from .wires import WIRES, read_reply
 from .worker import worker_program
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S: Final = 30.0
 
-Kind = Literal["function", "served function", "run", "serve", "gateway"]
+AdapterKind = Literal["function", "served function", "run", "serve", "gateway"]
 
 _LINE: Final = re.compile(
     r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*(?::\s*(?P<dialect>[a-z0-9-]+)\s*)?=\s*(?P<target>\S.*)"
@@ -186,7 +186,7 @@ def make_adapter(
     its address.
     """
     wire = named.dialect if named.dialect in WIRES else ""
-    level: Level = "wire" if wire else "facts" if named.by_facts else "payloads"
+    level: ReplyLevel = "wire" if wire else "facts" if named.by_facts else "payloads"
     parsed = _read_target(named.target)
     if parsed is None:
         raise AdapterError(f"{named.target!r} is not a target; expected {_TARGETS}")
@@ -212,7 +212,7 @@ class _Run:
     """One adapter, which is run on one exchange after the other."""
 
     name: str
-    level: Level
+    level: ReplyLevel
     asker: Asker
     offers: Offers | None
     """None if the adapter reads the exchange itself."""
@@ -287,7 +287,7 @@ class _Run:
 
 
 def _asker(
-    kind: Kind, rest: Any, level: Level, folder: Path, *, guest: bool
+    kind: AdapterKind, rest: Any, level: ReplyLevel, folder: Path, *, guest: bool
 ) -> tuple[Asker, Offers | None]:
     offers = None if kind in ("function", "run") else SHARED
     match kind:
@@ -298,11 +298,11 @@ def _asker(
     served = kind == "served function"
     if guest:
         return worker_program(rest, level, folder, served=served), offers
-    function = Function(rest, level, folder, served=served)
+    function = FunctionAsker(rest, level, folder, served=served)
     return InProcess(function), offers
 
 
-def _read_target(target: str) -> tuple[Kind, Any] | None:
+def _read_target(target: str) -> tuple[AdapterKind, Any] | None:
     """Return the kind of a target and the rest of it: ``run: node "my shim.js"`` → ``("run",
     ["node", "my shim.js"])``. None for a text that is not a target. Raises `AdapterError`.
     """
@@ -323,7 +323,7 @@ def _read_target(target: str) -> tuple[Kind, Any] | None:
         words = shlex.split(rest)
     except ValueError as error:
         raise AdapterError(f"{target!r} can't be read as a command: {error}") from None
-    program: Kind = "run" if kind == "run" else "serve"
+    program: AdapterKind = "run" if kind == "run" else "serve"
     return (program, words) if words else None
 
 

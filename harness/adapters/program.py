@@ -28,7 +28,7 @@ from .adapter import UNKNOWN, AdapterError
 from .at import Question, line_of, unread_wire
 from .crash import CRASHES, is_crash_by_name
 from .process import OUT, LineProcess, Unusable
-from .reply import Level, Reply, entries_of_json
+from .reply import Reply, ReplyLevel, entries_of_json
 
 ONLY_DOUBLES: Final = ("javascript",)
 """The languages in which every number is a double."""
@@ -48,7 +48,7 @@ class Program:
     def __init__(
         self,
         command: Sequence[str],
-        level: Level,
+        level: ReplyLevel,
         folder: Path,
         *,
         with_exchange: bool = False,

@@ -12,7 +12,7 @@ from harness.stream.printable import plural, short_json
 
 from .adapter import AdapterError
 
-Level = Literal["facts", "payloads", "wire"]
+ReplyLevel = Literal["facts", "payloads", "wire"]
 """``facts``: an adapter gives native events, each with its facts. ``payloads``: an adapter gives
 only native events. They are compared with the expectations of an event model. ``wire``: an adapter
 gives the messages of a public wire, from which we read the facts.

@@ -22,13 +22,13 @@ from harness.stream.exchange import Exchange
 
 from .adapter import AdapterError, RunOptions
 from .at import Question
-from .function import Function
+from .function import FunctionAsker
 from .process import OUT
 from .program import Program
-from .reply import Level, Reply
+from .reply import Reply, ReplyLevel
 
 
-def worker_program(target: str, level: Level, folder: Path, *, served: bool) -> Program:
+def worker_program(target: str, level: ReplyLevel, folder: Path, *, served: bool) -> Program:
     """Return the program that runs the function ``target``. Raises `AdapterError` if there is no
     such function.
     """
@@ -68,7 +68,9 @@ def main(words: list[str]) -> None:
     """Import the function, write the hello line, and answer one line after the other."""
     served, level, folder, target = words
     try:
-        function = Function(target, cast(Level, level), Path(folder), served=served == "served")
+        function = FunctionAsker(
+            target, cast(ReplyLevel, level), Path(folder), served=served == "served"
+        )
     except AdapterError as error:
         _write(0, fault=str(error))
         return
@@ -79,7 +81,7 @@ def main(words: list[str]) -> None:
         _answer(function, json.loads(line), loop)
 
 
-def _answer(function: Function, given: Mapping[str, Any], loop: asyncio.Runner) -> None:
+def _answer(function: FunctionAsker, given: Mapping[str, Any], loop: asyncio.Runner) -> None:
     number = given["id"]
     question = Question(
         convert(given["exchange"], Exchange),

@@ -32,7 +32,9 @@ _UNHOLDABLE_IN_LINE: Final = re.compile(
 """The same characters in UTF-8, without the carriage return."""
 _HOLDABLE_ASCII: Final = bytes(n for n in range(128) if not _UNHOLDABLE.match(chr(n))) + b"\r"
 _TO_ESCAPE: Final = re.compile(_UNHOLDABLE.pattern[:-1] + r"\\]")
+# The escapes of LF and CR are refused: a line end is written as a line end.
 _ESCAPE: Final = re.compile(r"\\(?:u(?!000[ad])([0-9a-f]{4})|(\\))")
+# A window ends neither inside a UTF-8 character nor between CR and LF.
 _CUT: Final = re.compile(rb"[^\r\n](?![\x80-\xbf])")
 _EXCEPTION: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 

@@ -30,7 +30,7 @@ class Started(NamedTuple):
     request: Request | None
 
 
-class Read(NamedTuple):
+class Arrived(NamedTuple):
     """Bytes of the body arrived."""
 
     number: int
@@ -65,7 +65,7 @@ class Ended(_Line, tag="ended"):
     end: End
 
 
-Fact = Started | Answered | Read | Ended
+JournalFact = Started | Answered | Arrived | Ended
 
 
 class _Started(_Line, tag="asked"):
@@ -98,12 +98,12 @@ def encode_head(origin: Origin) -> bytes:
     return _ENCODE(_Head(FORMAT, origin)) + b"\n"
 
 
-def encode_fact(fact: Fact) -> bytes:
+def encode_fact(fact: JournalFact) -> bytes:
     """Return the line of a fact."""
     return _ENCODE(_line_of(fact)) + b"\n"
 
 
-def _line_of(fact: Fact) -> _Line:
+def _line_of(fact: JournalFact) -> _Line:
     match fact:
         case Started(number, None):
             return _Started(number)
@@ -111,7 +111,7 @@ def _line_of(fact: Fact) -> _Line:
             return _Started(
                 number, request.method, request.url, request.headers, *_as_text(request.body)
             )
-        case Read(number, at_ms, data, continues):
+        case Arrived(number, at_ms, data, continues):
             at = None if at_ms is None else round(at_ms, 3)
             return _Read(number, at, *_as_text(data), continues)
         case Answered() | Ended():

@@ -22,6 +22,7 @@ Fault = tuple[Steps, str]
 """A path and the fault at this path. A missing key also has a path."""
 
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]`$]+)")
+# The messages of msgspec, which has the place and the kind of a fault only as text.
 _MISSING: Final = re.compile(r"Object missing required field `(.+)`")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.+)`")
 _CHOICE: Final = re.compile(r"Invalid enum value (.+)", re.DOTALL)

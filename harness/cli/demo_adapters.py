@@ -16,11 +16,11 @@ from harness.stream.exchange import Exchange
 
 VERSION_OF = "gemini-conformance"
 
-Step = tuple[dict[str, Any], list[Fact]]
+StatedEvent = tuple[dict[str, Any], list[Fact]]
 """An event, and the facts that it has."""
 
 
-def careful(exchange: Exchange) -> Iterator[Step]:
+def careful(exchange: Exchange) -> Iterator[StatedEvent]:
     """Keep every part of the answer."""
     for reply in _replies(exchange):
         for part in _parts(reply):
@@ -28,7 +28,7 @@ def careful(exchange: Exchange) -> Iterator[Step]:
         yield from _end(reply)
 
 
-def last_call(exchange: Exchange) -> Iterator[Step]:
+def last_call(exchange: Exchange) -> Iterator[StatedEvent]:
     """Keep one call of each message, the last one (github.com/jeremychone/rust-genai/issues/173).
 
     The other calls of an answer with parallel calls never run.
@@ -45,7 +45,7 @@ def last_call(exchange: Exchange) -> Iterator[Step]:
         yield from _end(reply)
 
 
-def no_empty_text(exchange: Exchange) -> Iterator[Step]:
+def no_empty_text(exchange: Exchange) -> Iterator[StatedEvent]:
     """Drop each part with an empty text (github.com/vercel/ai/pull/12402).
 
     Gemini puts the signature of an answer on such a part, and it is never sent back.
@@ -73,7 +73,7 @@ def _parts(reply: dict[str, Any]) -> list[dict[str, Any]]:
     return parts
 
 
-def _event(part: dict[str, Any]) -> Step:
+def _event(part: dict[str, Any]) -> StatedEvent:
     """Return the event of a part. It keeps the part's signature, which the next request needs."""
     event = {"type": "text", "text": part.get("text", "")}
     facts: list[Fact] = []
@@ -90,7 +90,7 @@ def _event(part: dict[str, Any]) -> Step:
     return event, facts
 
 
-def _end(reply: dict[str, Any]) -> Iterator[Step]:
+def _end(reply: dict[str, Any]) -> Iterator[StatedEvent]:
     """Yield the events for the end of an answer: its reason, its token counts, its error."""
     usage = reply.get("usageMetadata", {})
     reason = (reply.get("candidates") or [{}])[0].get("finishReason")

@@ -26,7 +26,7 @@ from harness.stream.printable import printable
 
 from .output import INTERRUPTED, note
 from .record import ANSWERED, Bar, add_asking, limits_of, settings_of
-from .record_plan import Plan, read_sources
+from .record_plan import RecordingPlan, read_sources
 
 NOTABLE: Final = 1
 BREAKING: Final = 3
@@ -90,7 +90,9 @@ def _drift(parsed: argparse.Namespace) -> int:
     )
 
 
-def _compare(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Spent) -> list[Drift]:
+def _compare(
+    plan: RecordingPlan, project: Project, parsed: argparse.Namespace, spent: Spent
+) -> list[Drift]:
     """Record into a temporary folder and compare. The folder is beside the cassettes, so that the
     project's redaction rules apply.
     """
@@ -141,7 +143,7 @@ def _print(name: str, drifts: list[Drift]) -> None:
         )
 
 
-def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
+def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[RecordingPlan]:
     """Yield the cassettes to record again. Raises `CassetteError` for unknown names."""
     sources = read_sources(project)
     wanted = (

@@ -29,8 +29,8 @@ from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import read_losses
 from harness.judging.aspect_run import (
-    Cuts,
-    Item,
+    JudgedCuts,
+    JudgedExchange,
     LossUse,
     items_with_second_turn,
     judge_items,
@@ -126,7 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cuts",
         nargs="+",
-        choices=get_args(Cuts),
+        choices=get_args(JudgedCuts),
         default=["recorded"],
         metavar="CUTS",
         help=(
@@ -253,11 +253,11 @@ class _Plan:
     """The cells of one adapter: the exchanges of the first turn, and those with a second turn."""
 
     planned: PlannedAdapter
-    items: Sequence[Item]
-    answered: Sequence[Item]
+    items: Sequence[JudgedExchange]
+    answered: Sequence[JudgedExchange]
 
 
-def _plan(argument: str, adapters: Sequence[Adapter], items: Sequence[Item]) -> _Plan:
+def _plan(argument: str, adapters: Sequence[Adapter], items: Sequence[JudgedExchange]) -> _Plan:
     first = adapters[0]
     target = argument if argument in ADAPTERS else read_argument(argument, adapters_of()).target
     answered = items_with_second_turn(items, first)
@@ -270,7 +270,7 @@ def _judge_one(
     plan: _Plan,
     adapters: Sequence[Adapter],
     file: ResultsFile,
-    cuts: Sequence[Cuts],
+    cuts: Sequence[JudgedCuts],
 ) -> AdapterResults:
     from tqdm import tqdm  # slow to import
 
@@ -322,7 +322,7 @@ def _without_cause(cells: Sequence[Result]) -> list[Result]:
     return [cell for cell in cells if cell.place not in caused]
 
 
-def _unread_wires(items: Sequence[Item], cells: Sequence[Result]) -> Mapping[str, int]:
+def _unread_wires(items: Sequence[JudgedExchange], cells: Sequence[Result]) -> Mapping[str, int]:
     """Return the wires without any kept text, each with the number of its answers with text. There
     are none if no text of another wire is kept.
     """
@@ -473,9 +473,9 @@ def recordings_of(
     return [*(cassettes or ()), *files]
 
 
-def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]:
+def read_items(paths: Sequence[str] | None) -> tuple[list[JudgedExchange], list[Unjudged]]:
     """Return the exchanges to judge, and the paths that are skipped."""
-    items: list[Item] = []
+    items: list[JudgedExchange] = []
     skipped: list[Unjudged] = []
     for text in paths or [str(CASSETTES)]:
         try:
@@ -498,7 +498,7 @@ def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]
     return items, skipped
 
 
-def _items_of(file: Path, number: int | None) -> list[Item]:
+def _items_of(file: Path, number: int | None) -> list[JudgedExchange]:
     """Return the exchanges of one recording that have an answer. Raises `CassetteError` or
     `OSError`.
     """
@@ -507,7 +507,7 @@ def _items_of(file: Path, number: int | None) -> list[Item]:
         check_number(file, number, len(exchanges))
     name = _shown(file)
     return [
-        Item(name, place, exchange, exchanges[place:])
+        JudgedExchange(name, place, exchange, exchanges[place:])
         for place, exchange in enumerate(exchanges, 1)
         if number in (None, place) and is_answer(exchange, exchange.provider)
     ]

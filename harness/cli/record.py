@@ -32,7 +32,7 @@ from harness.stream.printable import plural, printable
 
 from .arguments import read_count, read_seconds
 from .output import INTERRUPTED, note
-from .record_plan import Plan, RecordingSources, name_provider, read_sources
+from .record_plan import RecordingPlan, RecordingSources, name_provider, read_sources
 
 REFUSED: Final = 1
 STILL_S: Final = 15.0
@@ -261,7 +261,9 @@ def _print_notes(error: BaseException) -> None:
         note(place)
 
 
-def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Spent) -> None:
+def _record_one(
+    plan: RecordingPlan, project: Project, parsed: argparse.Namespace, spent: Spent
+) -> None:
     path = project.cassette_path(plan.name)
     if not parsed.rewrite:
         _check_place(plan.name, path, project)
@@ -319,7 +321,7 @@ def _check_place(name: str, path: Path, project: Project) -> None:
         )
 
 
-def _old_exchanges(plan: Plan, project: Project) -> tuple[Exchange, ...]:
+def _old_exchanges(plan: RecordingPlan, project: Project) -> tuple[Exchange, ...]:
     """Return the exchanges that the recording replaces; () if they can't be read."""
     if plan.new or not project.cassette_path(plan.name).exists():
         return ()
@@ -371,7 +373,7 @@ class Bar:
         self._bar.set_postfix_str(f"{self.tokens} tokens, waiting {seconds:.0f} s: {why}")
 
 
-def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
+def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[RecordingPlan]:
     """Yield the cassettes to record, in the order of the names. Raises `CassetteError` for an
     unknown name.
     """
@@ -382,7 +384,7 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
             )
         name, prompts = parsed.names[0], parsed.prompt
         provider = parsed.provider or _new_provider(name)
-        yield Plan(
+        yield RecordingPlan(
             name,
             provider,
             lambda: ask_prompts(prompts, provider, streamed=not parsed.unary),

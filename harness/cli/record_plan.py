@@ -15,7 +15,7 @@ from harness.specs import Case
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RecordingPlan:
     """One cassette to record."""
 
     name: str
@@ -91,7 +91,7 @@ class RecordingSources:
         *,
         streamed: bool,
         named: bool = True,
-    ) -> Plan:
+    ) -> RecordingPlan:
         """Return the plan of a cassette. Its requests are made from its cases, or else from the
         cassette. They are sent to ``provider``, by default the cassette's provider. ``named``: the
         user has named the cassette.
@@ -117,7 +117,7 @@ class RecordingSources:
                 )
             return ask_runs(self.project.cassette(name), name, asked)
 
-        return Plan(name, asked, asks)
+        return RecordingPlan(name, asked, asks)
 
 
 def read_sources(project: Project) -> RecordingSources:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from harness.project.configuration import add_folders, project_of
-from harness.project.review import Change, Review
+from harness.project.review import Review, SpecChange
 from harness.stream.printable import plural, printable
 
 from .output import note, paint
@@ -74,7 +74,7 @@ def _ask_all(review: Review) -> None:
             review.decide([change], accept=answer == "a")
 
 
-def _ask(review: Review, change: Change) -> str:
+def _ask(review: Review, change: SpecChange) -> str:
     """Return one of a, r, s, q, and A and R for a group."""
     many = f", [A]ccept or [R]eject all {change.same}" if change.same > 1 else ""
     words = f"[a]ccept, [r]eject, [s]kip{many}, [w]ire, [q]uit? "
@@ -95,7 +95,7 @@ def _ask(review: Review, change: Change) -> str:
                 print(f"  {printable(text)}")
 
 
-def _shown(change: Change) -> Iterator[str]:
+def _shown(change: SpecChange) -> Iterator[str]:
     """Yield the lines that show a change in the terminal."""
     hunk = change.hunk
     place = f"{os.path.relpath(change.path)}:{hunk.new_at + 1}  {hunk.place}"

@@ -17,7 +17,7 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from harness.cassettes.redaction.secrets import mask
-from harness.project.review import Change, Review
+from harness.project.review import Review, SpecChange
 from harness.specs import SpecError
 from harness.stream.printable import plural, printable
 
@@ -145,7 +145,7 @@ class _Page(BaseHTTPRequestHandler):
             body += f"<p>{len(changes) - MOST_CHANGES:,} more are shown after these."
         self._send(200, f"<h1>{head}</h1>{body}")
 
-    def _section(self, change: Change) -> str:
+    def _section(self, change: SpecChange) -> str:
         hunk = change.hunk
         buttons = [("accept", "Accept"), ("reject", "Reject")]
         if change.same > 1:

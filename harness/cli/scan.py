@@ -18,7 +18,7 @@ from typing import Final
 from harness.cassettes import MAX_BYTES, CassetteError, is_cassette
 from harness.cassettes.journal import is_journal
 from harness.cassettes.load import read_recording
-from harness.cassettes.redaction.scanner import Finding, Scanner
+from harness.cassettes.redaction.scanner import FoundSecret, Scanner
 from harness.cassettes.redaction.secrets import guard
 from harness.project.folders import LEFT_OUT
 from harness.project.recordings import STDIN, find_path, read_stdin
@@ -70,7 +70,7 @@ def _scan(parsed: argparse.Namespace) -> int:
     return status
 
 
-def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
+def scan_file(path: Path, scanner: Scanner) -> list[FoundSecret]:
     """Return the secrets in a file. Raises `OSError`. Raises `CassetteError` for a damaged cassette
     in our own format, or a file that is too large.
     """

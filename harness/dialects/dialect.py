@@ -62,14 +62,14 @@ class RequestTranslator:
     """
 
 
-Change = Callable[[Any], bool]
+OutputChange = Callable[[Any], bool]
 """Changes payloads, or the body of a request, in place; returns whether it found something to
 change.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PayloadPlace:
     """The place of a value in payloads of one type."""
 
     type: str
@@ -118,19 +118,19 @@ class Mutations:
     field: the event model has no such thing.
     """
 
-    texts: Place
+    texts: PayloadPlace
     """The pieces of answer text."""
     calls: Callable[[list[Payload]], Iterator[CallPlace]] | None
     """Gives the calls in payloads."""
-    stop_reason: tuple[Place, str, str] | None
+    stop_reason: tuple[PayloadPlace, str, str] | None
     """The place, and two reasons. The first replaces the present reason; if that is the same, the
     second does.
     """
-    count: Place | None
+    count: PayloadPlace | None
     """A token count."""
-    error: Place | None
+    error: PayloadPlace | None
     """The message of an error."""
-    own: Mapping[str, Change | None] = field(default_factory=dict)
+    own: Mapping[str, OutputChange | None] = field(default_factory=dict)
     """The name of an operator → this dialect's function for it, if a place is not enough, or None
     if the dialect cannot have the fault.
     """

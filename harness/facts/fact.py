@@ -47,16 +47,16 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A whole call of a tool.
-
-    ``name``: None if the wire has none. ``arguments``: an object, or its JSON text; None is ``{}``.
-    A call that is still streaming is not a fact. Calls with the same ``id`` (not None) are states
-    of one call, and the last one is used, unless the wire has each of them as a call.
-    """
+    """A whole call of a tool. A call that is still streaming is not a fact."""
 
     id: str | None
+    """Calls with the same id (not None) are states of one call, and the last one is used, unless
+    the wire has each of them as a call.
+    """
     name: str | None
+    """None if the wire has none."""
     arguments: Json = None
+    """An object, or its JSON text; None is ``{}``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,9 @@ def check_fact(value: object) -> Fact:
 
 
 def _json_fault(content: Json) -> str:
-    """Why a value is not JSON data that can be compared, else "". A text is a JSON document."""
+    """Return why a value is not JSON data that can be compared, else "". A text is a JSON
+    document.
+    """
     deep = f"nests deeper than {MAX_NESTING} levels"
     if isinstance(content, str):
         return deep if nests_deeply(content.encode("utf-8", "surrogatepass")) else ""

@@ -56,7 +56,7 @@ class _Findings:
         self.findings[aspect] = Finding(aspect, verdict, reason, wire, adapter)
 
     def _signed_parts(self) -> None:
-        """A signature at a part of another kind, or one that the wire does not have."""
+        """Find a signature at a part of another kind, or one that the wire does not have."""
         there, here = self._kinds(self.wire), self._kinds(self.carried)
         if any(kind == UNSIGNED for kind, _ in here):
             there, here = (
@@ -76,7 +76,9 @@ class _Findings:
         return facts.signatures
 
     def _invalid_calls(self, traced: bool) -> None:
-        """A call whose arguments are not a JSON object, and that is neither shown nor reported."""
+        """Find a call whose arguments are not a JSON object, and that is neither shown nor
+        reported.
+        """
         there, here = self.wire.invalid_calls, self.carried.invalid_calls
         for name, _ in (call for call in there if call not in here and not traced):
             self._put("calls", "lost", "invalid-call-missing", name)
@@ -84,14 +86,16 @@ class _Findings:
             self._put("calls", "wrong", "invalid-call-made", adapter=name)
 
     def _finish(self) -> None:
-        """A reason that the payloads don't state. Another value may have the same word."""
+        """Find a reason that the payloads don't state. Another value may have the same word."""
         carried = self.carried
         instead = carried.errors or carried.unfinished or carried.block_reason is not None
         if self.wire.finish and carried.finish is None and not instead:
             self._put("finish", "lost", "no-finish", self.wire.finish)
 
     def _results(self) -> None:
-        """Results of tools that the provider ran, in order: whether each failed, and its text."""
+        """Compare the results of tools that the provider ran, in order: whether each failed, and
+        its text.
+        """
         there, here = self.wire.results, self.carried.results
         if len(there) != len(here):
             verdict: AspectVerdict = "lost" if len(there) > len(here) else "wrong"
@@ -109,7 +113,7 @@ class _Findings:
             self._put("results", "kept")
 
     def _fields(self, traced: bool) -> None:
-        """Counts, fields and pieces of the wire that no other aspect judges."""
+        """Find lost counts, fields and pieces of the wire that no other aspect judges."""
         wire, usage = self.wire, self.carried.usage
         lost = sorted(wire.others - self.carried.others)
         lost += [name for name, count in wire.usage.items() if usage.get(name) != count]

@@ -34,13 +34,14 @@ _LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z_]+|call:[^
 
 @dataclass(frozen=True, slots=True)
 class DeclaredLoss:
-    """An aspect that is not carried; ``aspect`` ``*`` is every aspect. ``where``: only in answers
-    that fulfil this condition; "" is every answer. ``meaning`` describes the loss in a report.
-    """
+    """An aspect that is not carried."""
 
     aspect: str
+    """``*`` is every aspect."""
     where: str = ""
+    """The loss is only in answers that fulfil this condition; "" is every answer."""
     meaning: str = field(default="", compare=False)
+    """Describes the loss in a report."""
 
     def covers(self, aspect: Aspect, answer: WireAnswer, finding: Finding) -> bool:
         """Return whether the loss of this aspect of this answer is declared. Where the ``finding``

@@ -167,19 +167,19 @@ def _joined(pieces: list[str], in_raw: bool) -> list[Leaf]:
 
 
 def plain_base64(text: str) -> str:
-    """Base64 in the standard alphabet, without padding and white space."""
+    """Return base64 in the standard alphabet, without padding and white space."""
     if not text.isalnum():
         text = _SPACE_AND_PADDING.sub("", text)
     return text.replace("-", "+").replace("_", "/")
 
 
 def word_pattern(text: str) -> re.Pattern[str]:
-    """Matches the text between characters that are not letters or digits."""
+    """Return a pattern that matches the text between characters that are not letters or digits."""
     return re.compile(rf"(?<![A-Za-z0-9]){re.escape(text)}(?![A-Za-z0-9])")
 
 
 def _leaves(event: Json) -> Iterator[tuple[LeafPath, str, bool]]:
-    """(path, text, whether it is raw data) of every string and number, in order."""
+    """Yield (path, text, whether it is raw data) of every string and number, in order."""
     stack: list[tuple[LeafPath, Json, bool]] = [(None, event, False)]
     while stack:
         path, value, in_raw = stack.pop()

@@ -89,8 +89,8 @@ def _before_calls(order: Sequence[Run], kind: Kind) -> list[int]:
 
 
 def _needs(order: Sequence[Run], kind: Kind) -> list[tuple[int, int]]:
-    """For each run of the other kind: where it begins in that kind, and the number of characters of
-    this kind before it.
+    """Return, for each run of the other kind: where it begins in that kind, and the number of
+    characters of this kind before it.
     """
     needs: list[tuple[int, int]] = []
     sizes = Counter[str]()

@@ -59,34 +59,33 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The entries of a run in their order, and how it ended.
-
-    ``raised`` is None if the run ended without an exception. ``skipped``: the reason why the
-    adapter can't read this exchange or ask for it, or "". ``asked_again``: the number of requests
-    that got no answer of the recording. ``attempts``: the number of recorded answers to the same
-    request; an adapter that asks again after a failed one may get the next.
-    ``entries_of_first_request``: the number of entries before the second request;
-    None if there was no second request. ``path``: the path of the first request; "" for an adapter
-    that asks no server. ``notes``: sentences about unusual requests that the server accepted.
-
-    ``doubles``: all numbers of the adapter's language are doubles, which can't hold every integer.
-    ``asks_thoughts``: whether the adapter can ask for thoughts. ``account``: the whole account of
-    payloads whose event model is known, else None. ``log``: the end of the text that the adapter
-    wrote to stderr.
-    """
+    """The entries of a run in their order, and how it ended."""
 
     entries: tuple[Entry, ...] = ()
     raised: Raised | None = None
+    """None if the run ended without an exception."""
     skipped: str = ""
+    """The reason why the adapter can't read this exchange or ask for it, or ""."""
     asked_again: int = 0
+    """The number of requests that got no answer of the recording."""
     attempts: int = 1
+    """The number of recorded answers to the same request; an adapter that asks again after a failed
+    one may get the next.
+    """
     entries_of_first_request: int | None = None
+    """The number of entries before the second request; None if there was no second request."""
     path: str = ""
+    """The path of the first request; "" for an adapter that asks no server."""
     notes: tuple[str, ...] = ()
+    """Sentences about unusual requests that the server accepted."""
     doubles: bool = False
+    """Whether all numbers of the adapter's language are doubles, which can't hold every integer."""
     asks_thoughts: bool = True
+    """Whether the adapter can ask for thoughts."""
     account: Facts | None = None
+    """The whole account of payloads whose event model is known, else None."""
     log: str = ""
+    """The end of the text that the adapter wrote to stderr."""
 
     @property
     def request_notes(self) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ from .wire_properties import properties_of
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class JudgedExchange:
     """One exchange to judge: the name of its cassette, and its number in that cassette."""
 
     cassette: str
@@ -74,7 +74,7 @@ class Item:
         )
 
 
-Cuts = Literal["recorded", "whole", "pieces"]
+JudgedCuts = Literal["recorded", "whole", "pieces"]
 """The ways to cut the body of an answer: as recorded, not at all, or into `PIECES` equal pieces."""
 PIECES: Final = 100
 """The number of pieces."""
@@ -85,17 +85,17 @@ LossUse = dict[DeclaredLoss, bool]
 
 
 def judge_items(
-    items: Sequence[Item],
+    items: Sequence[JudgedExchange],
     adapters: Sequence[Adapter],
     use: LossUse,
-    cuts: Sequence[Cuts] = ("recorded",),
+    cuts: Sequence[JudgedCuts] = ("recorded",),
 ) -> Iterator[Result]:
     """Judge every exchange, in order, with each of the ``cuts``. A cell has the worst result. Two
     cuts at the same places are judged only once. ``adapters`` is the same adapter several times.
     Each of them has its own thread. The declared losses are added to ``use``.
     """
 
-    def judge(item: Item, adapter: Adapter) -> Result:
+    def judge(item: JudgedExchange, adapter: Adapter) -> Result:
         recuts = {cut: _recut(item.exchange, cut) for cut in reversed(cuts)}
         first_of = {_places(exchange): cut for cut, exchange in recuts.items()}
         cell = _judge(item, adapter, use, recuts[cuts[0]])
@@ -112,7 +112,7 @@ def unused_losses(use: LossUse) -> tuple[str, ...]:
     return tuple(sorted(str(loss) for loss, shown in use.items() if not shown))
 
 
-def _judge(item: Item, adapter: Adapter, use: LossUse, exchange: Exchange) -> Result:
+def _judge(item: JudgedExchange, adapter: Adapter, use: LossUse, exchange: Exchange) -> Result:
     adapter = adapter.with_options(item.options)
     judgement = judge_exchange(exchange, adapter, cassette=item.cassette, number=item.number)
     for loss, shown in judgement.losses.items():
@@ -160,10 +160,11 @@ def _with_findings(blank: Result, findings: Sequence[Finding], excerpts: Excerpt
     )
 
 
-def _recut(exchange: Exchange, cut: Cuts) -> Exchange:
+def _recut(exchange: Exchange, cut: JudgedCuts) -> Exchange:
     if cut == "recorded":
         return exchange
     size = len(exchange.body)
+    # Rounded up; the step of an empty body is 1, because a range needs one.
     places = range(0, size, -(-size // PIECES) or 1) if cut == "pieces" else ()
     return dataclasses.replace(exchange, reads=tuple(cut_reads(exchange.reads, [*places])))
 
@@ -173,7 +174,7 @@ def _places(exchange: Exchange) -> tuple[int, ...]:
     return tuple(len(data) for _, data in exchange.reads if data)
 
 
-def _worse(cell: Result, other: Result, cut: Cuts) -> Result:
+def _worse(cell: Result, other: Result, cut: JudgedCuts) -> Result:
     """Return the result, and the aspects that are red only with another cut."""
     if cell.verdict == "error":
         return cell
@@ -208,19 +209,23 @@ def _worse(cell: Result, other: Result, cut: Cuts) -> Result:
     )
 
 
-def items_with_second_turn(items: Sequence[Item], adapter: Adapter) -> list[Item]:
+def items_with_second_turn(
+    items: Sequence[JudgedExchange], adapter: Adapter
+) -> list[JudgedExchange]:
     """Return the whole answers, if the adapter has a second turn."""
     if adapter.second_request is None:
         return []
     return [item for item in items if _goes_on(item, adapter)]
 
 
-def judge_second_turns(items: Sequence[Item], adapters: Sequence[Adapter]) -> Iterator[Result]:
+def judge_second_turns(
+    items: Sequence[JudgedExchange], adapters: Sequence[Adapter]
+) -> Iterator[Result]:
     """Judge the request that follows each answer. `items_with_second_turn` has the items."""
     return _spread(items, adapters, _judge_second_turn)
 
 
-def _goes_on(item: Item, adapter: Adapter) -> bool:
+def _goes_on(item: JudgedExchange, adapter: Adapter) -> bool:
     """Return whether the conversation continues after this answer."""
     answer = _answer(item, adapter)
     facts = answer.facts
@@ -230,7 +235,7 @@ def _goes_on(item: Item, adapter: Adapter) -> bool:
     return whole and has_content and not answer.program and stopped
 
 
-def _judge_second_turn(item: Item, adapter: Adapter) -> Result:
+def _judge_second_turn(item: JudgedExchange, adapter: Adapter) -> Result:
     adapter = adapter.with_options(item.options)
     assert adapter.second_request is not None  # see judge_second_turns
     variants = tuple(variants_of_wire(item.exchange, adapter.options.provider))
@@ -270,9 +275,11 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> Result:
         together=provider_of(item.exchange, adapter).results_together,
     )
     judged = judge(facts)
+    # A client that can't ask for thoughts does not know them, and sends them back as text.
     if facts.thoughts and first and not first.asks_thoughts and _is_red(judged, "text"):
         as_text = judge(facts.with_thoughts_in_text())
         judged = judged if _is_red(as_text, "text") else as_text
+    # Some languages have only doubles, which can't hold every integer of the wire.
     calls = [(name, in_doubles(arguments)) for name, arguments in facts.calls]
     if calls != facts.calls and _is_red(judged, "calls") and first and first.doubles:
         rounded = dataclasses.replace(facts, calls=calls)
@@ -296,7 +303,7 @@ def _not_asked(blank: Result, aspect: str, reason: str) -> Result:
     return _with_findings(blank, [Finding(aspect, "not_asked", "skipped", adapter=reason)], {})
 
 
-def _not_for_a_second_turn(item: Item, adapter: Adapter, facts: Facts) -> str:
+def _not_for_a_second_turn(item: JudgedExchange, adapter: Adapter, facts: Facts) -> str:
     """Return the reason why the calls of an answer can't be sent back, or ""."""
     if facts.pieces:  # Vertex AI only
         transcript = _first_turn(item, adapter)
@@ -319,7 +326,7 @@ def _given(facts: Facts, exchange: Exchange) -> list[bool]:
     return [name in declared for name, _ in facts.calls]
 
 
-def _first_turn(item: Item, adapter: Adapter) -> Transcript | None:
+def _first_turn(item: JudgedExchange, adapter: Adapter) -> Transcript | None:
     """Return the transcript of the answer; None if the adapter gave no transcript that can be
     judged.
     """
@@ -339,14 +346,14 @@ def _is_error(transcript: Transcript | None) -> bool:
     )
 
 
-def _answer(item: Item, adapter: Adapter) -> WireAnswer:
+def _answer(item: JudgedExchange, adapter: Adapter) -> WireAnswer:
     return wire_answer(item.exchange, adapter.with_options(item.options), Transcript())
 
 
 def _spread(
-    items: Sequence[Item],
+    items: Sequence[JudgedExchange],
     adapters: Sequence[Adapter],
-    judge: Callable[[Item, Adapter], Result],
+    judge: Callable[[JudgedExchange, Adapter], Result],
 ) -> Iterator[Result]:
     if len(adapters) == 1:
         yield from (judge(item, adapters[0]) for item in items)
@@ -355,7 +362,7 @@ def _spread(
     for adapter in adapters:
         free.put(adapter)
 
-    def run(item: Item) -> Result:
+    def run(item: JudgedExchange) -> Result:
         adapter = free.get()
         try:
             return judge(item, adapter)

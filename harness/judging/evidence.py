@@ -35,9 +35,9 @@ from .laws.judge import LawCell, LawJudgement, ready_made_case
 from .laws.law import Breach
 from .results import (
     MOST_READS,
+    CellLayer,
     Evidence,
     Inside,
-    Layer,
     LayerView,
     Read,
     Result,
@@ -309,7 +309,7 @@ def _layer_views(judgement: Judgement, items: list[Any]) -> tuple[LayerView, ...
     return tuple(reversed(views))
 
 
-def _first(judgement: Judgement, layer: Layer, items: Sequence[Any]) -> int | None:
+def _first(judgement: Judgement, layer: CellLayer, items: Sequence[Any]) -> int | None:
     """Return the index of the first difference in a layer; None if it has none or was not
     compared.
     """

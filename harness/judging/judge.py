@@ -40,7 +40,7 @@ from harness.pipeline.replay import (
 )
 from harness.pipeline.request import DEFAULT_PROVIDER, request_translator
 from harness.specs import Case
-from harness.specs.matching import Kind, Mismatch, compare, sides
+from harness.specs.matching import Mismatch, MismatchKind, compare, sides
 from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 
@@ -49,7 +49,7 @@ from .attempts import attempts_after
 from .decide import Known, Terms, decide
 from .facts_cells import result_by_facts
 from .invented_ids import compare_with_ids
-from .results import Layer, Result, Verdict
+from .results import CellLayer, Result, Verdict
 
 LowerLayer = Literal["frames", "events"]
 
@@ -63,7 +63,7 @@ SOME_COUNTS: Final = {
     "cachedContentTokenCount": "cached tokens",
 }
 """Token counts that only some wires have, by their names in `Facts`."""
-VERDICT_OF: Final[Mapping[Kind, AspectVerdict]] = {
+VERDICT_OF: Final[Mapping[MismatchKind, AspectVerdict]] = {
     "missing": "lost",
     "extra": "wrong",
     "changed": "wrong",
@@ -97,7 +97,7 @@ class Cell:
         return self.dialect or self.column
 
     @property
-    def layer(self) -> Layer:
+    def layer(self) -> CellLayer:
         if self.case.kind != "stream":
             return "requests"
         if self.column == "events":
@@ -136,7 +136,7 @@ class Judgement:
     fixture: Fixture | None = None
     output: Output | None = None
     """None if no comparison ran."""
-    mismatches: dict[Layer, list[Mismatch]] = field(default_factory=dict)
+    mismatches: dict[CellLayer, list[Mismatch]] = field(default_factory=dict)
     """The mismatches of each layer that differs. The layers below the cell's own layer are compared
     only if that layer differs.
     """
@@ -357,9 +357,9 @@ def _trace(case: Case, fixture: Fixture, output: Output | None) -> Trace:
 
 def _mismatches(
     cell: Cell, own: list[Mismatch], below: list[LowerLayer], output: Output
-) -> dict[Layer, list[Mismatch]]:
+) -> dict[CellLayer, list[Mismatch]]:
     """Return the mismatches of every layer of a red cell that differs, the lowest layer first."""
-    lower_layers: dict[Layer, list[Mismatch]] = {}
+    lower_layers: dict[CellLayer, list[Mismatch]] = {}
     for layer in below:
         expected = cell.case.expect[layer]
         if output.trace and (lower := compare(expected, layer_items(output.trace, layer))):
@@ -367,7 +367,7 @@ def _mismatches(
     return lower_layers | {cell.layer: own}
 
 
-_BELOW: Final[dict[Layer, tuple[LowerLayer, ...]]] = {
+_BELOW: Final[dict[CellLayer, tuple[LowerLayer, ...]]] = {
     "payloads": ("frames", "events"),
     "events": ("frames",),
 }

@@ -34,9 +34,9 @@ Verdict = Literal[
     "passed",
 ]
 Level = Literal["must", "should"]
-Layer = Literal["payloads", "events", "frames", "requests", "facts"]
+CellLayer = Literal["payloads", "events", "frames", "requests", "facts"]
 Block = Literal["documented", "variant"]
-Turn = Literal["first", "second"]
+TurnName = Literal["first", "second"]
 FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests", "facts"]
 Inside = Literal["", "message", "character"]
 
@@ -217,7 +217,7 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     verdict: Verdict
     adapter: str = ""
     """"" for a cell of the layer ``events`` or ``frames``."""
-    layer: Layer = "facts"
+    layer: CellLayer = "facts"
     spec: str = ""
     """A posix path relative to the folder of specs; "" for an exchange that no case names."""
     line: Annotated[int, Meta(ge=1)] = 1
@@ -270,7 +270,7 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """"" for a case and a law."""
     variants: tuple[str, ...] = ()
     """The ways in which the answer differs from the documented wire."""
-    turn: Turn = "first"
+    turn: TurnName = "first"
     """The second turn is the request that the adapter sends after the answer."""
     unary: bool = False
     """The answer is not streamed."""

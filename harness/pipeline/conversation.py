@@ -23,7 +23,7 @@ from harness.stream.session import Session
 from .replay import choose_provider, replay
 from .request import DEFAULT_PROVIDER, ask
 
-Sent = dict[str, Any]
+SentBody = dict[str, Any]
 
 _CHOSEN: Final = ("project", "user_prompt_id", "stream", "store", "previous_interaction_id")
 """The fields of an envelope or a body that no prompt of an event model has."""
@@ -35,7 +35,7 @@ def sent(
     provider: str,
     options: Mapping[str, Any],
     session: Session,
-) -> Sent:
+) -> SentBody:
     """Return the request of a prompt, or the reason why it can't be translated."""
     try:
         generate = ask(translator, prompt, provider, options, session)
@@ -51,12 +51,12 @@ def sent(
 
 def converse(
     case: Case, dialect: str, exchanges: Sequence[Exchange], translator: RequestTranslator
-) -> list[Sent]:
+) -> list[SentBody]:
     """Return the request of every turn; ``exchanges`` are the recorded ones. Stops after a prompt
     that can't be translated.
     """
     session = Session(limit=case.remembers)
-    requests: list[Sent] = []
+    requests: list[SentBody] = []
     prompt: Any = None
     payloads: list[Any] = []
     for turn, exchange in zip(case.turns, exchanges, strict=True):

@@ -36,7 +36,7 @@ from harness.stream.framing import (
     FramingError,
     frame_by_content,
 )
-from harness.stream.prompt import Origin
+from harness.stream.prompt import Maker
 from harness.stream.session import Session, Tool
 
 Layer = Literal["payloads", "events", "frames"]
@@ -305,7 +305,7 @@ class _Run(Struct, frozen=True):
         if tools is None:
             tools = DeclaredTools(request.body) if request else ()
         session.streamed, session.at_ms = bool(self.exchange.streamed), None
-        session.maker = Origin(self.provider.vendor, self.exchange.model)
+        session.maker = Maker(self.provider.vendor, self.exchange.model)
         return dialect.translator(tools, session)
 
     def answer(self) -> Answer:

@@ -31,6 +31,8 @@ _INTERNAL: Final = re.compile(r"(?:^|/)(v1internal[:/].*)")
 _PROJECT: Final = re.compile(r"projects/[^/]+/locations/[^/]+/")
 _CALL_NUMBERS: Final = frozenset({"userPromptId", "requestId", "sessionId"})
 """Values that Code Assist's clients make for each prompt or call; the model never sees them."""
+# System parameters of Google's APIs, which select the form of errors and JSON, and whose quota is
+# used.
 _NOT_ASKED: Final = SECRET_PARAMETERS | {"$.xgafv", "prettyprint", "quotauser"}
 
 _DEFAULTS: Final = frozenset({("alt", "json"), ("stream", "false")})

@@ -29,7 +29,7 @@ _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
 """Characters that are not in a name of a file on every system."""
 
 
-class Recording(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class CorpusFile(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A file of a repository. The numbers of answers are 0 for the output of a program."""
 
     path: str
@@ -49,7 +49,7 @@ class Repository(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     commit: str
     licence: str
-    files: tuple[Recording, ...]
+    files: tuple[CorpusFile, ...]
 
     @property
     def folder(self) -> str:
@@ -110,7 +110,7 @@ def choose(
             raise CassetteError(
                 f"no recording has the wire {wire}; known: {', '.join(sorted(known))}"
             )
-    chosen: dict[str, dict[str, Recording]] = {}
+    chosen: dict[str, dict[str, CorpusFile]] = {}
     for name in names or [""]:
         count = 0
         for repository in repositories:
@@ -141,7 +141,7 @@ def corpus_folder() -> Path:
     return (Path(cache) if cache else Path.home() / ".cache") / "gemini-conformance" / "corpus"
 
 
-def place_of(folder: Path, repository: Repository, file: Recording) -> Path:
+def place_of(folder: Path, repository: Repository, file: CorpusFile) -> Path:
     """Return the place of a recording. Raises `CassetteError` if a link leads out of the folder."""
     place = folder / repository.folder / file.path
     if not place.parent.resolve().is_relative_to(folder.resolve()):
@@ -149,7 +149,7 @@ def place_of(folder: Path, repository: Repository, file: Recording) -> Path:
     return place
 
 
-def is_fetched(place: Path, file: Recording) -> bool:
+def is_fetched(place: Path, file: CorpusFile) -> bool:
     """Return whether a place has the recording, by its size. Its content was verified when it
     came.
     """

@@ -19,7 +19,7 @@ from urllib.request import Request, urlopen
 
 from harness.cassettes import CassetteError
 
-from .corpus import Recording, Repository, blob_id, is_fetched, place_of
+from .corpus import CorpusFile, Repository, blob_id, is_fetched, place_of
 
 RAW: Final = "https://raw.githubusercontent.com"
 """The files of public repositories: ``/OWNER/NAME/COMMIT/PATH``."""
@@ -39,7 +39,7 @@ class Fetched:
     """A recording and what became of it: ``problem`` is "" if the file is there."""
 
     repository: Repository
-    file: Recording
+    file: CorpusFile
     problem: str = ""
     was_there: bool = False
 
@@ -51,7 +51,7 @@ class Fetched:
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     repository: Repository
-    file: Recording
+    file: CorpusFile
     place: Path
 
     def ended(self, problem: str = "") -> Fetched:

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
+# SHA-1 or SHA-256.
 _COMMIT: Final = re.compile(r"[0-9a-f]{40,64}")
 
 

@@ -27,7 +27,7 @@ from .project import Project, kind_of, read_text, yaml_files
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SpecChange:
     """A hunk of a spec. ``same``: the number of hunks with its group, itself included."""
 
     path: Path
@@ -48,7 +48,7 @@ class Review:
     def __init__(self, project: Project) -> None:
         self._project = project
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[SpecChange]:
         """Return all changes, in the order of the files. Raises `SpecError` for a spec that can't
         be read, and `OSError`.
         """
@@ -58,30 +58,30 @@ class Review:
             for path in yaml_files(root)
             if kind_of(path) == "spec"
         )
-        found = [Change(path, hunk) for path in files for hunk in _hunks(path)]
+        found = [SpecChange(path, hunk) for path in files for hunk in _hunks(path)]
         groups: dict[str, int] = {}
         for change in found:
             groups[change.hunk.group] = groups.get(change.hunk.group, 0) + 1
-        return [Change(one.path, one.hunk, groups[one.hunk.group]) for one in found]
+        return [SpecChange(one.path, one.hunk, groups[one.hunk.group]) for one in found]
 
-    def change(self, name: str) -> Change | None:
+    def change(self, name: str) -> SpecChange | None:
         """Return the change with an `id`, or None if it was decided."""
         return next((change for change in self.changes() if change.id == name), None)
 
-    def group(self, change: Change) -> list[Change]:
+    def group(self, change: SpecChange) -> list[SpecChange]:
         """Return the changes of the same paths, this one included."""
         return [other for other in self.changes() if other.hunk.group == change.hunk.group]
 
-    def decide(self, changes: Iterable[Change], *, accept: bool) -> None:
+    def decide(self, changes: Iterable[SpecChange], *, accept: bool) -> None:
         """Accept or reject changes. Those that were decided meanwhile are left out. Raises as
         `changes` does.
         """
         for change in changes:
-            hunks = (Change(change.path, hunk) for hunk in _hunks(change.path))
+            hunks = (SpecChange(change.path, hunk) for hunk in _hunks(change.path))
             if same := next((one for one in hunks if one.id == change.id), None):
                 _decide(same, accept=accept)
 
-    def wire(self, change: Change) -> Iterator[str]:
+    def wire(self, change: SpecChange) -> Iterator[str]:
         """Yield the lines of the recording of a case, one for each frame; or the reason why there
         is none.
         """
@@ -120,7 +120,7 @@ def _base(path: Path, text: str) -> str:
     return base
 
 
-def _decide(change: Change, *, accept: bool) -> None:
+def _decide(change: SpecChange, *, accept: bool) -> None:
     from harness.recording.persister import save  # imports vcrpy
 
     path, hunk = change.path, change.hunk

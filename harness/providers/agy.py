@@ -165,6 +165,7 @@ class AgyNormalizer(RunReader):
         self._start(take(left, str, "conversation_id"), out)
         index, kind = left.pop("step_index"), left.pop("step_type")
         state = left.pop("state", None)
+        # The last line of a step has the last piece of its text, not the whole text.
         over = state in ("DONE", "ERROR")
         if index not in self._steps:
             self._steps.add(index)
@@ -179,6 +180,7 @@ class AgyNormalizer(RunReader):
         usage = take(left, dict, "usage")
         if usage is not None:
             boundary["usage"] = usage
+            # The counts of a step are those of one call of the model; events have running totals.
             self._sums = _sum(self._sums, usage)
             out.append(Usage(self._sums, **_counts(self._sums)))
         if kind == "agent_response":
@@ -221,6 +223,7 @@ class AgyNormalizer(RunReader):
         arguments: Json = left.get("subagent_info") if info is None else tool.get("parameters")
         if index not in self._calls:
             given = arguments if type(arguments) is dict else {}
+            # The wire has no ids of calls: a call and its result are one step.
             self._calls[index] = CallStart(len(self._calls) + 1, name, str(index))
             self._arguments[index] = given
             out += [self._calls[index], CallEnd(len(self._calls), given)]
@@ -259,6 +262,7 @@ class AgyNormalizer(RunReader):
             out.append(Metadata("structured_output", {"structured_output": output, **schema}))
         pieces, self._text = self._text, []
         response = take(left, str, "response")
+        # The CLI damages a character that is split between two pieces; `response` has it whole.
         if response is not None and pieces and response != "".join(pieces):
             out.append(Metadata("snapshot", {"response": response}))
         measured = self._read_usage(left, run.get("num_turns"), out)
@@ -306,9 +310,11 @@ class AgyNormalizer(RunReader):
             self._ended = True
             word = status if type(status) is str else "" if status is None else str(status)
             out.append(Finish("failed", word))
+        # A soft denial and a dropped stream end with SUCCESS and without an answer.
         elif not answered:
             metadata = {"status": status} | ({"stderr": late} if late else {})
             out.append(Metadata("status", metadata))
+        # A run that reached its time limit ends with SUCCESS, part of the text and no counts.
         elif late and not measured:
             self._ended = True
             out += [Metadata("status", {"status": status}), Finish("length", TIMEOUT, late)]

@@ -30,6 +30,7 @@ def read_error(body: Json, answer: Answer) -> Error:
     """Return the error in a parsed body. ``code`` is the HTTP status if that reports an error, else
     the error's own number.
     """
+    # Without `alt=sse`, Gemini's error is the only element of an array.
     document = body[0] if type(body) is list and body else body
     error = document.get("error", document) if type(document) is dict else document
     around = document if type(document) is dict else {}
@@ -70,6 +71,7 @@ def read_error_text(text: str, answer: Answer) -> Error:
     plain = text.strip()
     message = (
         plain
+        # A proxy answers with a page of HTML, which is no message.
         if plain and len(plain) <= MAX_PLAIN_TEXT and not plain.startswith("<")
         else _no_message(answer, None)
     )

@@ -19,7 +19,7 @@ from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import guard
 from harness.project.before_update import before_update, keep_before
 from harness.project.project import read_text
-from harness.specs import Change, Fill, SpecError, Update, change_all
+from harness.specs import ExpectationChange, Fill, SpecError, Update, change_all
 
 
 class Written(TypedDict):
@@ -96,7 +96,7 @@ def _write(path: Path, values: Iterable[Written]) -> list[str]:
     return [str(error or "") for error in errors]
 
 
-def _change(value: Written) -> Change:
+def _change(value: Written) -> ExpectationChange:
     case, key, expectation = value["case"], value["key"], msgspec.json.decode(value["value"])
     if value["update"] is None:
         return Fill(case, key, expectation)

@@ -52,7 +52,7 @@ def prune(session: pytest.Session, *, is_partial: bool) -> list[Pruned]:
 
 
 def _refusal(session: pytest.Session, *, is_partial: bool) -> str:
-    """Why this run must not delete, or ""."""
+    """Return why this run must not delete, or ""."""
     config = session.config
     if config.option.collectonly:
         return "the tests were only collected; run them without --collect-only"

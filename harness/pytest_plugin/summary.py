@@ -135,8 +135,8 @@ def _write_report(
 
 
 def _judged(results: Sequence[Result], config: pytest.Config, day: str) -> list[Judged]:
-    """The user's adapters that have results, each with its version. A program is started to read
-    it.
+    """Return the user's adapters that have results, each with its version. A program is started to
+    read it.
     """
     project, used = project_of(config), {result.adapter for result in results}
     with masked_prints(config):

@@ -21,9 +21,9 @@ import msgspec
 from harness.cassettes import Cassette, Exchange, Origin, Request
 from harness.cassettes.journal import (
     Answered,
+    Arrived,
     Ended,
-    Fact,
-    Read,
+    JournalFact,
     Started,
     encode_fact,
     encode_head,
@@ -36,7 +36,9 @@ from harness.stream.events import End
 from .part_file import PartFile, delete_left, kept
 
 _GZIP: Final = b"\x1f"
+# The beginning of server-sent events: a comment or a field, perhaps after a byte order mark.
 _EVENT: Final = re.compile(rb"[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)")
+# A blank line ends an event. The group is atomic, because CR LF is one line end, not two.
 _EVENT_END: Final = re.compile(rb"(?>\r\n|\n|\r){2}")
 _ITEM_END: Final = re.compile(rb"[}\],][^\n]*\n")
 """The last line of an item in a list of frames that is written with indents."""
@@ -70,7 +72,7 @@ class JournalWriter:
         self._lock: Final = threading.Lock()
         self._answered = False
 
-    def put(self, fact: Fact) -> None:
+    def put(self, fact: JournalFact) -> None:
         """Write a fact, and what it completes."""
         with self._lock:
             self._answered |= isinstance(fact, Answered)
@@ -106,13 +108,13 @@ class JournalWriter:
             self._file.delete()
         self._open.clear()
 
-    def _add(self, fact: Fact) -> None:
+    def _add(self, fact: JournalFact) -> None:
         match fact:
             case Started(number, request):
                 self._ask(number, request)
             case Answered(number) if number in self._open:
                 self._answer(self._open[number], fact)
-            case Read(number, at_ms, data) if number in self._open:
+            case Arrived(number, at_ms, data) if number in self._open:
                 self._read(number, self._open[number], at_ms, data)
             case Ended(number, end) if number in self._open:
                 self._end(number, self._open.pop(number), end)
@@ -156,21 +158,21 @@ class JournalWriter:
             return False
         if self._guard.scanner.scan_cassette(Cassette((kept,), Origin("recorded")), redacted=True):
             raise SecretFound("the exchange contains a secret")
-        facts: list[Fact] = [
+        facts: list[JournalFact] = [
             Started(number, kept.request),
             Answered(number, kept.status, kept.reason_phrase, kept.headers),
-            *(Read(number, at_ms, data) for at_ms, data in kept.reads),
+            *(Arrived(number, at_ms, data) for at_ms, data in kept.reads),
         ]
         self._file.write((self._head or b"") + b"".join(map(encode_fact, facts)))
         self._head = b""
         return True
 
-    def _write_reads(self, number: int, pieces: Sequence[Piece]) -> None:
+    def _write_reads(self, number: int, pieces: Sequence[JournalPiece]) -> None:
         if not pieces:
             return
         if self._guard.scanner.scan(b"".join(piece.data for piece in pieces)):
             raise SecretFound("the body contains a secret")
-        facts = (Read(number, piece.at_ms, piece.data, piece.continues) for piece in pieces)
+        facts = (Arrived(number, piece.at_ms, piece.data, piece.continues) for piece in pieces)
         self._file.write(b"".join(map(encode_fact, facts)))
 
 
@@ -204,7 +206,7 @@ def _is_compressed(exchange: Exchange) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class JournalPiece:
     """A redacted read, or a part of one."""
 
     at_ms: float | None
@@ -227,7 +229,7 @@ class FrameBuffer:
         self.is_new = True
         """Whether no read was added yet."""
 
-    def feed(self, at_ms: float | None, data: bytes) -> list[Piece]:
+    def feed(self, at_ms: float | None, data: bytes) -> list[JournalPiece]:
         """Add a read; returns what may be written now."""
         self.is_new = False
         self._held.append((at_ms, data))
@@ -242,11 +244,11 @@ class FrameBuffer:
             return []
         return list(self._release(len(self._text) - end))
 
-    def close(self) -> list[Piece]:
+    def close(self) -> list[JournalPiece]:
         """End the body; returns the rest."""
         return list(self._release(0))
 
-    def _release(self, size: int) -> Iterator[Piece]:
+    def _release(self, size: int) -> Iterator[JournalPiece]:
         """Yield the redacted reads without the last ``size`` bytes, which are held."""
         if not self._held:
             return
@@ -258,7 +260,7 @@ class FrameBuffer:
         redacted = dict(self._redactor.reads(numbered))
         for number, (at, _) in enumerate(reads):
             if redacted.get(number):
-                yield Piece(at, redacted[number], self._is_divided and not number)
+                yield JournalPiece(at, redacted[number], self._is_divided and not number)
         self._held = [(at_ms, last[cut:])] if size else []
         self._text, self._next = bytearray(last[cut:]), 0
         self._is_divided = bool(size and redacted.get(len(reads) - 1))
@@ -271,6 +273,7 @@ def _frames_end(text: bytearray, start: int) -> int:
     if text.isspace():  # the second half of a line end
         return len(text)
     if _EVENT.match(text):
+        # The end of an event has at most 4 bytes; 3 of them may be in the text before.
         ends = _EVENT_END.finditer(text, max(start - 3, 0))
         return max((match.end() for match in ends if match.end() > start), default=0)
     stop = text.rfind(b"\n", start) + 1

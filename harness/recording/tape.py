@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.cassettes import Exchange, Request
-from harness.cassettes.journal import Answered, Ended, Fact, Read, Started
+from harness.cassettes.journal import Answered, Arrived, Ended, JournalFact, Started
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import End
 from harness.stream.exchange import first_value
 
+# OpenAI's reference: the stream is "terminated by a data: [DONE] message".
 _LAST_MESSAGE: Final = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")
 
 CLIENT_LEFT: Final = "the client of the relay closed the connection"
@@ -51,7 +52,7 @@ class Tape:
         self.mask: Callable[[str], str] = lambda text: text
         """Replaces secrets in a text for a message."""
         self.in_flight: list[InFlightExchange] = []
-        self.listener: Callable[[Fact], None] | None = None
+        self.listener: Callable[[JournalFact], None] | None = None
         """Called with each fact immediately."""
         self._lock = threading.Lock()
 
@@ -69,7 +70,7 @@ class Tape:
         self.tell(Started(exchange.number, request))
         return exchange
 
-    def tell(self, fact: Fact) -> None:
+    def tell(self, fact: JournalFact) -> None:
         """Pass a fact to the listener."""
         if self.listener:
             self.listener(fact)
@@ -128,7 +129,7 @@ class InFlightExchange:
         at_ms = (time.perf_counter() - self.started) * 1000
         self.reads.append((at_ms, data))
         self.size += len(data)
-        self._tape.tell(Read(self.number, at_ms, data))
+        self._tape.tell(Arrived(self.number, at_ms, data))
 
     @property
     def excess(self) -> str:

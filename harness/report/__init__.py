@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from .annotations import NAME as ANNOTATIONS
 from .annotations import annotation_lines
 from .badges import badges
-from .compare import Change, compare_runs, count_kinds
+from .compare import CellChange, compare_runs, count_kinds
 from .details import detail
 from .document import RESULTS, Header, Named, Run, Unread, pack, schema, unpack
 from .junit import junit
@@ -20,13 +20,13 @@ from .layout import PlacedResult, ReportError, page_name
 from .markdown import NAME as SUMMARY
 from .markdown import markdown
 from .merge import merge
-from .pages import Names, change_list, index_page, provider_page, title_of
+from .pages import ReportNames, change_list, index_page, provider_page, title_of
 from .placed import placed
 from .render import fill
 from .tally import summary
 
 __all__ = [
-    "Change",
+    "CellChange",
     "Header",
     "Named",
     "ReportError",
@@ -77,7 +77,10 @@ def render_index(run: Run, baseline: Run | None = None) -> str:
 
 
 def _pages(
-    run: Run, names: Names, cells: Sequence[PlacedResult], changes: Sequence[Change] | None
+    run: Run,
+    names: ReportNames,
+    cells: Sequence[PlacedResult],
+    changes: Sequence[CellChange] | None,
 ) -> Mapping[str, str]:
     index = index_page(cells, run.header, names)
     index["changes"] = None if changes is None else change_list(changes, cells, names)

@@ -57,6 +57,7 @@ def _message(result: Result) -> str:
 
 def _data(text: str) -> str:
     shown = printable_lines(excerpt(text, MAX_MESSAGE))
+    # GitHub's workflow commands escape these three, and in a property also the colon and the comma.
     return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

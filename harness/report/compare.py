@@ -31,7 +31,7 @@ from .document import Run
 from .layout import ReportError
 from .tally import column
 
-Kind = Literal["broken", "fixed", "new", "gone", "changed"]
+ChangeKind = Literal["broken", "fixed", "new", "gone", "changed"]
 
 STEPS: Final[dict[Verdict, int]] = {
     "error": 0,
@@ -55,7 +55,7 @@ class KindWords:
     sentence: str
 
 
-KINDS: Final[dict[Kind, KindWords]] = {
+KINDS: Final[dict[ChangeKind, KindWords]] = {
     "broken": KindWords("broken", "▼", "The verdict is worse than in the baseline."),
     "fixed": KindWords("fixed", "▲", "The verdict is better than in the baseline."),
     "new": KindWords("new", "+", "The baseline does not have this cell."),
@@ -99,10 +99,10 @@ class AspectChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CellChange:
     """A cell that changed."""
 
-    kind: Kind
+    kind: ChangeKind
     base: Result | None
     """None for a new cell."""
     head: Result | None
@@ -137,7 +137,7 @@ class Change:
         return self.kind == "broken" or (self.kind == "new" and VERDICTS[self.cell.verdict].red)
 
 
-def compare_runs(base: Run, head: Run) -> list[Change]:
+def compare_runs(base: Run, head: Run) -> list[CellChange]:
     """Return all changes from one run to another, by kind, then by place."""
     before, after = _by_cell(base.results, judged=True), _by_cell(head.results)
     changes = [
@@ -149,22 +149,24 @@ def compare_runs(base: Run, head: Run) -> list[Change]:
     return sorted(changes, key=lambda change: (order[change.kind], sort_key(change.cell)))
 
 
-def count_kinds(changes: Iterable[Change]) -> dict[Kind, int]:
+def count_kinds(changes: Iterable[CellChange]) -> dict[ChangeKind, int]:
     """Return the number of changes of each kind, with an entry for every kind."""
-    counts: dict[Kind, int] = dict.fromkeys(KINDS, 0)
+    counts: dict[ChangeKind, int] = dict.fromkeys(KINDS, 0)
     for change in changes:
         counts[change.kind] += 1
     return counts
 
 
-def counted_kinds(changes: Iterable[Change]) -> str:
+def counted_kinds(changes: Iterable[CellChange]) -> str:
     """Return ``1 broken, 0 fixed, 2 new, 0 gone, 0 changed evidence``."""
     counts = count_kinds(changes).items()
     return ", ".join(f"{number:,} {KINDS[kind].word}" for kind, number in counts)
 
 
 def changes_text(
-    changes: Collection[Change], commands: Mapping[str, str], kinds: Collection[Kind] = tuple(KINDS)
+    changes: Collection[CellChange],
+    commands: Mapping[str, str],
+    kinds: Collection[ChangeKind] = tuple(KINDS),
 ) -> str:
     """Return the changes of these kinds as text for a terminal, and the number of changes of each
     kind. ``commands``: the argument of ``harness judge`` for each adapter, if it is not its name.
@@ -197,7 +199,7 @@ def refuse_strangers(base: Run, head: Run) -> None:
 
 def _example(cells: Mapping[tuple[object, ...], Result]) -> str:
     first = next(iter(cells.values()), None)
-    return Change("gone", first, None).place if first else "nothing"
+    return CellChange("gone", first, None).place if first else "nothing"
 
 
 def _by_cell(
@@ -218,19 +220,19 @@ def _by_cell(
     return cells
 
 
-def _change(base: Result | None, head: Result | None) -> Change | None:
+def _change(base: Result | None, head: Result | None) -> CellChange | None:
     if base is None or head is None:
-        return Change("new" if base is None else "gone", base, head)
+        return CellChange("new" if base is None else "gone", base, head)
     aspects = tuple(sorted(_aspects(base, head), key=lambda aspect: not aspect.is_worse))
     before, after = STEPS[base.verdict], STEPS[head.verdict]
     if not head.case:  # its verdict is that of its aspects
         before = after = 0
     if after < before or (aspects and aspects[0].is_worse):
-        return Change("broken", base, head, aspects)
+        return CellChange("broken", base, head, aspects)
     if after > before or aspects:
-        return Change("fixed", base, head, aspects)
+        return CellChange("fixed", base, head, aspects)
     same = base.verdict == head.verdict and _evidence(base) == _evidence(head)
-    return None if same else Change("changed", base, head)
+    return None if same else CellChange("changed", base, head)
 
 
 def _aspects(before: Result, after: Result) -> Iterator[AspectChange]:
@@ -249,6 +251,7 @@ def _aspects(before: Result, after: Result) -> Iterator[AspectChange]:
     is_other_answer = _digests(before) != _digests(after)
     for aspect in dict.fromkeys((*before.aspects, *after.aspects)):
         old, new = (cell.aspects.get(aspect, _ABSENT) for cell in (before, after))
+        # Another answer may have other aspects, which is no change of the adapter.
         if is_other_answer and _ABSENT in (old, new):
             continue
         if _is_worse(old, new) or (_is_red(old) and not _is_red(new) and new != "not_asked"):

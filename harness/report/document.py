@@ -26,15 +26,15 @@ from harness.facts import AspectVerdict, Finding
 from harness.judging.judge_results import Unjudged
 from harness.judging.results import (
     Block,
+    CellLayer,
     Evidence,
     FirstLayer,
-    Layer,
     LayerView,
     Level,
     Result,
     ResultsError,
     Stream,
-    Turn,
+    TurnName,
     Verdict,
     WireProperty,
     decode_as,
@@ -199,7 +199,7 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     """An index into the streams of the document, from 0."""
     adapter: str
     verdict: Verdict
-    layer: Layer = "payloads"
+    layer: CellLayer = "payloads"
     reason: str = ""
     link: str = ""
     first_layer: FirstLayer = ""
@@ -219,7 +219,7 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     answered: dict[str, AspectVerdict] = {}
     block: Block | Literal[""] = ""
     variants: tuple[str, ...] = ()
-    turn: Turn = "first"
+    turn: TurnName = "first"
     unary: bool = False
     requests: str = ""
     log: str = ""

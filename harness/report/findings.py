@@ -49,7 +49,7 @@ MOST_WITH_EVIDENCE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row of a table: its title with a note, the counts of its cells in words, and a square for
     each aspect.
     """
@@ -72,13 +72,13 @@ class Table:
     head: str
     """The title of the first column."""
     aspects: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
     never_red: bool = False
     """Whether a lost aspect is no fault."""
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class FindingExample:
     """One cell with a finding: its sentence if the cells of the finding have different ones, its
     place, and a command that shows it.
     """
@@ -96,7 +96,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FindingEntry:
     """One finding in some cells."""
 
     kind: str
@@ -104,7 +104,7 @@ class Entry:
     word: str
     number: str
     sentence: str
-    examples: Sequence[Example]
+    examples: Sequence[FindingExample]
     also: Sequence[str] = ()
     """The names of further cells."""
     more: int = 0
@@ -112,12 +112,12 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class AspectSection:
     """The findings of one aspect."""
 
     aspect: str
     anchor: str
-    entries: Sequence[Entry]
+    entries: Sequence[FindingEntry]
     number: int
     of_error: int = 0
     """The number of cells in which the aspect is missing because of a needless error."""
@@ -136,9 +136,9 @@ class Group:
     note: str = ""
     meaning: str = ""
     folder: str = ""
-    entries: Sequence[Entry] = ()
+    entries: Sequence[FindingEntry] = ()
     """Those that belong to no aspect."""
-    sections: Sequence[Section] = ()
+    sections: Sequence[AspectSection] = ()
     """Those of each aspect."""
     unused_losses: Sequence[str] = ()
     more: int = 0
@@ -227,7 +227,7 @@ def _table(block: str, groups: Sequence[FactsCells]) -> Table:
     return Table(block, BLOCKS[block], BLOCK_MEANINGS[block], "Adapter", aspects, rows, never_red)
 
 
-def _row(group: FactsCells, aspects: Sequence[str]) -> Row:
+def _row(group: FactsCells, aspects: Sequence[str]) -> TableRow:
     streams = [cell.result for cell in group.streams]
     counts = by_aspect(streams)
     losses, errors = losses_of(group.results), errors_of(group.results)
@@ -239,7 +239,7 @@ def _row(group: FactsCells, aspects: Sequence[str]) -> Row:
     of_cases = any(result.case for result in group.results)
     number = plural(len(streams), "stream") if of_cases else tally(streams).words
     words = [*number.split(", "), plural(number_of_findings(group.results), "finding")]
-    return Row(group.title, squares, group.note, words, group.anchor() if errors else "")
+    return TableRow(group.title, squares, group.note, words, group.anchor() if errors else "")
 
 
 def _target(group: FactsCells, aspect: str, listed: Iterable[str]) -> str:
@@ -298,7 +298,7 @@ def _section(
     losses: Sequence[Loss],
     cells: Mapping[int, PlacedResult],
     hint: str,
-) -> Section:
+) -> AspectSection:
     kind = "variant" if group.never_red else "failed"
     entries = [
         _entry(
@@ -311,7 +311,7 @@ def _section(
         for loss in losses[:MOST_FINDINGS]
     ]
     of_error = sum(is_of_error(cell.result, aspect) for cell in group.streams)
-    return Section(
+    return AspectSection(
         aspect,
         group.anchor(aspect),
         entries,
@@ -322,26 +322,28 @@ def _section(
     )
 
 
-def _cause(group: FactsCells, cause: Cause, cells: Mapping[int, PlacedResult]) -> Entry:
+def _cause(group: FactsCells, cause: Cause, cells: Mapping[int, PlacedResult]) -> FindingEntry:
     findings = [result.red_findings[0] for result in cause.cells]
     examples = list(_examples(group, cause.cells[:1], findings, cells))
     kind = "variant" if group.never_red else "failed"
     return _entry(kind, "lost", cause.sentence, cause.cells, examples)
 
 
-def _error(group: FactsCells, alike: Sequence[Result], cells: Mapping[int, PlacedResult]) -> Entry:
+def _error(
+    group: FactsCells, alike: Sequence[Result], cells: Mapping[int, PlacedResult]
+) -> FindingEntry:
     findings = [result.findings[0] if result.findings else None for result in alike]
     examples = list(_examples(group, alike[:1], findings, cells))
     return _entry("error", "not judged", alike[0].reason, alike, examples)
 
 
 def _entry(
-    kind: str, word: str, sentence: str, alike: Sequence[Result], examples: Sequence[Example]
-) -> Entry:
+    kind: str, word: str, sentence: str, alike: Sequence[Result], examples: Sequence[FindingExample]
+) -> FindingEntry:
     number = f"in {plural(len(alike), 'cell')}" if len(alike) > 1 else ""
     also = [result.place for result in alike[len(examples) :]]
     more = len(also) - MOST_CELLS
-    return Entry(kind, word, number, sentence, examples, also[:MOST_CELLS], max(more, 0))
+    return FindingEntry(kind, word, number, sentence, examples, also[:MOST_CELLS], max(more, 0))
 
 
 def _examples(
@@ -349,14 +351,14 @@ def _examples(
     alike: Sequence[Result],
     findings: Sequence[Finding | None],
     cells: Mapping[int, PlacedResult],
-) -> Iterator[Example]:
+) -> Iterator[FindingExample]:
     """Yield the first cells of a finding with their evidence."""
     first = findings[0].note if findings[0] else ""
     for result, finding in islice(zip(alike, findings, strict=False), MOST_WITH_EVIDENCE):
         sentence = finding.note if finding else ""
         excerpts = result.evidence.excerpts if result.evidence else {}
         variants = f": {', '.join(result.variants)}" if result.variants else ""
-        yield Example(
+        yield FindingExample(
             "Cassette",
             result.cassette,
             judge_command(group.judged.argument or group.name, result, finding),

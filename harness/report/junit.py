@@ -48,6 +48,7 @@ def _counts(results: Sequence[Result]) -> dict[str, str]:
 
 def _kind(result: Result) -> str:
     match result.verdict:
+        # JUnit has no warnings, so a warning is a passed test with output.
         case "passed" | "warning":
             return ""
         case "failed" | "fixed":

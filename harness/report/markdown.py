@@ -9,10 +9,10 @@ from typing import Final
 from harness.judging.results import VERDICTS
 from harness.stream.printable import excerpt, printable_lines
 
-from .compare import KINDS, Change, counted_kinds
+from .compare import KINDS, CellChange, counted_kinds
 from .document import Header
 from .layout import PlacedResult
-from .pages import Names
+from .pages import ReportNames
 from .tally import Tally, by_pair, column, describe_origins, headline, tally
 
 NAME: Final = "summary.md"
@@ -29,7 +29,10 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@$&-])")
 
 
 def markdown(
-    cells: Sequence[PlacedResult], names: Names, changes: Sequence[Change] | None, header: Header
+    cells: Sequence[PlacedResult],
+    names: ReportNames,
+    changes: Sequence[CellChange] | None,
+    header: Header,
 ) -> str:
     """Return the Markdown text."""
     results = [cell.result for cell in cells]
@@ -82,7 +85,7 @@ def _square(counted: Tally | None) -> str:
     return f"{features}<br>cells: {', '.join(others)}" if others else features
 
 
-def _changes(changes: Sequence[Change] | None) -> list[str]:
+def _changes(changes: Sequence[CellChange] | None) -> list[str]:
     if changes is None:
         return []
     lines = [
@@ -99,15 +102,15 @@ def _changes(changes: Sequence[Change] | None) -> list[str]:
     return [*lines, *_more(len(listed)), ""]
 
 
-def _words(change: Change) -> str:
+def _words(change: CellChange) -> str:
     return "; ".join([change.words, *(aspect.sentence for aspect in change.aspects)])
 
 
-def _cell_of(change: Change) -> str:
+def _cell_of(change: CellChange) -> str:
     return _text(f"{change.cell.spec} {change.cell.case} [{column(change.cell)}]")
 
 
-def _not_passed(cells: Sequence[PlacedResult], names: Names) -> list[str]:
+def _not_passed(cells: Sequence[PlacedResult], names: ReportNames) -> list[str]:
     listed = [cell for cell in cells if cell.result.verdict not in ("passed", "not-carried")]
     if not listed:
         return []

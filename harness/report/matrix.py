@@ -18,7 +18,7 @@ from harness.judging.results import Result, encode_item
 
 from .aspect_counts import BLOCK_MEANINGS, BLOCKS, by_aspect, in_order
 from .badges import FOLDER, judge_badge
-from .findings import Row, Table, cells_by_facts, tables
+from .findings import Table, TableRow, cells_by_facts, tables
 from .judge_run import JSON, run_of
 from .layout import ReportError
 from .pages import index_page
@@ -201,7 +201,7 @@ def _united(block: str, own: Sequence[Table]) -> Table:
     has.
     """
     aspects = in_order(aspect for table in own for aspect in table.aspects)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for table in own:
         places = {aspect: place for place, aspect in enumerate(table.aspects)}
         rows += [

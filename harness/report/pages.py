@@ -10,7 +10,7 @@ from harness.judging.results import VERDICTS, Result, Verdict, VerdictWords
 from harness.stream.printable import plural
 
 from .aspect_counts import block_of, number_of_findings
-from .compare import KINDS, Change, Kind, KindWords
+from .compare import KINDS, CellChange, ChangeKind, KindWords
 from .document import RESULTS, Header, Named, plan_of
 from .findings import FactsCells, cells_by_facts, finding_groups, tables
 from .fingerprint import Fingerprint, fingerprint
@@ -36,7 +36,7 @@ from .text import slug
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ReportNames:
     """The titles in a run, in the order to show: providers and columns by name, the features, and
     for each adapter its name, its title and its losses.
     """
@@ -60,7 +60,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class VerdictMark:
     """A feature in one column: its most urgent verdict, the word for it, the number of cells with
     that verdict, and the number of all cells. *In part* counts those that passed.
     """
@@ -71,7 +71,7 @@ class Mark:
     cells: int
 
 
-Rows = list[tuple[str, list[tuple[Named, str, list[Mark | None]]]]]
+Rows = list[tuple[str, list[tuple[Named, str, list[VerdictMark | None]]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def suite_of(header: Header) -> str:
     return suites.pop() if len(suites) == 1 else ""
 
 
-def index_page(cells: Sequence[PlacedResult], header: Header, names: Names) -> dict[str, Any]:
+def index_page(cells: Sequence[PlacedResult], header: Header, names: ReportNames) -> dict[str, Any]:
     """Return the values of ``index.html``: of a run with cases, of a run of ``harness judge``, or
     of both.
     """
@@ -169,7 +169,7 @@ def title_of(header: Header) -> str:
 
 
 def _of_cases(
-    cases: Sequence[PlacedResult], cells: Sequence[PlacedResult], header: Header, names: Names
+    cases: Sequence[PlacedResult], cells: Sequence[PlacedResult], header: Header, names: ReportNames
 ) -> dict[str, Any]:
     """Return the values that only a run with cases has."""
     shown_losses = _shown_losses(cells, names)
@@ -195,7 +195,7 @@ def _of_cases(
 
 
 def _shown_losses(
-    cells: Sequence[PlacedResult], names: Names
+    cells: Sequence[PlacedResult], names: ReportNames
 ) -> list[tuple[str, str, Mapping[str, str]]]:
     """Return the adapters that have a cell: name, title, and the meaning of each declared loss. The
     losses of a user's adapter are in its results, and have no meaning.
@@ -210,7 +210,7 @@ def _shown_losses(
     ]
 
 
-def _matrix(cells: Sequence[PlacedResult], names: Names) -> dict[str, Any]:
+def _matrix(cells: Sequence[PlacedResult], names: ReportNames) -> dict[str, Any]:
     """Return the matrix of providers × columns. Without cases it has the first turns on the
     documented wire.
     """
@@ -267,7 +267,7 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
 
 
 def provider_page(
-    name: str, cells: Sequence[PlacedResult], names: Names, run_title: str
+    name: str, cells: Sequence[PlacedResult], names: ReportNames, run_title: str
 ) -> dict[str, Any]:
     """Return the values of one provider's page; ``cells`` are this provider's.
     ``run_title`` is the title of the report.
@@ -296,7 +296,7 @@ def provider_page(
     }
 
 
-def checklist(name: str, cells: Sequence[PlacedResult], names: Names) -> Checklist:
+def checklist(name: str, cells: Sequence[PlacedResult], names: ReportNames) -> Checklist:
     """Return the checklist of one provider; ``cells`` are this provider's."""
     results = [cell.result for cell in cells]
     of_column: dict[str, list[Result]] = {}
@@ -305,7 +305,7 @@ def checklist(name: str, cells: Sequence[PlacedResult], names: Names) -> Checkli
     verdicts = {key: by_feature(own) for key, own in of_column.items()}
     columns = [(key, title) for key, title in names.columns.items() if key in verdicts]
     with_case = by_feature(results)
-    groups: dict[str, list[tuple[Named, str, list[Mark | None]]]] = {}
+    groups: dict[str, list[tuple[Named, str, list[VerdictMark | None]]]] = {}
     for feature in names.features:
         if feature.name in with_case:
             marks = [_mark(verdicts[key].get(feature.name, ())) for key, _ in columns]
@@ -317,13 +317,15 @@ def checklist(name: str, cells: Sequence[PlacedResult], names: Names) -> Checkli
 
 
 def change_list(
-    changes: Sequence[Change], cells: Sequence[PlacedResult], names: Names
-) -> list[tuple[Kind, KindWords, list[tuple[str, Change, PlacedResult | None]]]]:
+    changes: Sequence[CellChange], cells: Sequence[PlacedResult], names: ReportNames
+) -> list[tuple[ChangeKind, KindWords, list[tuple[str, CellChange, PlacedResult | None]]]]:
     """Return the changes by kind, with an entry for every kind: the place (``Gemini API →
     anthropic``), the change, and the present cell.
     """
     now = {id(cell.result): cell for cell in cells}
-    listed: dict[Kind, list[tuple[str, Change, PlacedResult | None]]] = {kind: [] for kind in KINDS}
+    listed: dict[ChangeKind, list[tuple[str, CellChange, PlacedResult | None]]] = {
+        kind: [] for kind in KINDS
+    }
     for change in changes:
         result = change.cell
         name = column(result)
@@ -333,7 +335,7 @@ def change_list(
     return [(kind, KINDS[kind], entries) for kind, entries in listed.items()]
 
 
-def _pairs_of(name: str, results: Sequence[Result], names: Names) -> list[Pair]:
+def _pairs_of(name: str, results: Sequence[Result], names: ReportNames) -> list[Pair]:
     """Return the pairs of a column with each provider that has cells in it, named by provider."""
     features = [feature.name for feature in names.features]
     title = names.columns[name]
@@ -347,14 +349,14 @@ def _pairs_of(name: str, results: Sequence[Result], names: Names) -> list[Pair]:
     return pairs
 
 
-def _mark(verdicts: Sequence[Verdict]) -> Mark | None:
+def _mark(verdicts: Sequence[Verdict]) -> VerdictMark | None:
     if not verdicts:
         return None
     most_urgent = worst(verdicts)
     if in_part(verdicts):
-        return Mark(most_urgent, IN_PART, verdicts.count("passed"), len(verdicts))
+        return VerdictMark(most_urgent, IN_PART, verdicts.count("passed"), len(verdicts))
     word = VERDICTS[most_urgent].word
-    return Mark(most_urgent, word, verdicts.count(most_urgent), len(verdicts))
+    return VerdictMark(most_urgent, word, verdicts.count(most_urgent), len(verdicts))
 
 
 def _remarks(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from .document import Run
 from .layout import LAYERS, UNKNOWN_PROVIDER, PlacedResult, check, place
-from .pages import Names
+from .pages import ReportNames
 from .tally import column
 
 
-def placed(run: Run) -> tuple[Names, list[PlacedResult]]:
+def placed(run: Run) -> tuple[ReportNames, list[PlacedResult]]:
     """Return the names and the results. Raises `ReportError` for a name that is not listed."""
     header, results = run.header, run.results
     layers = {
@@ -29,4 +29,6 @@ def placed(run: Run) -> tuple[Names, list[PlacedResult]]:
         )
         for adapter in header.adapters
     ]
-    return Names(providers, columns, header.features, losses), place(results, providers, columns)
+    return ReportNames(providers, columns, header.features, losses), place(
+        results, providers, columns
+    )

@@ -30,7 +30,7 @@ class AnswerMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SharedQuestion:
     """A question that several providers answer."""
 
     name: str
@@ -42,7 +42,7 @@ class Question:
     """
 
 
-def questions(cells: Sequence[PlacedResult], providers: Mapping[str, str]) -> list[Question]:
+def questions(cells: Sequence[PlacedResult], providers: Mapping[str, str]) -> list[SharedQuestion]:
     """Return the questions that more than one provider answers, by name."""
     asked: dict[str, dict[str, list[PlacedResult]]] = {}
     for cell in cells:
@@ -58,13 +58,13 @@ def questions(cells: Sequence[PlacedResult], providers: Mapping[str, str]) -> li
 
 def _question(
     name: str, answered: Mapping[str, Sequence[PlacedResult]], providers: Mapping[str, str]
-) -> Question:
+) -> SharedQuestion:
     named = {name for cells in answered.values() for cell in cells for name in cell.result.answered}
     rows = [
         (aspect, [_mark(aspect, cells) for cells in answered.values()])
         for aspect in (*ASPECTS, *sorted(named - {*ASPECTS}))
     ]
-    return Question(
+    return SharedQuestion(
         name,
         [(providers[key], cells[0]) for key, cells in answered.items()],
         [(aspect, marks) for aspect, marks in rows if any(marks)],

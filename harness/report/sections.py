@@ -17,7 +17,7 @@ from .text import slug, web_link
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CaseBlock:
     """The cells of one case."""
 
     facts: Result
@@ -50,7 +50,7 @@ class Batch:
     """Consecutive cases with the same line about their streams, which ``facts`` has."""
 
     facts: PlacedResult
-    blocks: list[Block]
+    blocks: list[CaseBlock]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Section:
     batches: list[Batch]
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[CaseBlock]:
         """Its cases in order."""
         return [block for batch in self.batches for block in batch.blocks]
 
@@ -77,12 +77,12 @@ def sections_of(cells: Sequence[PlacedResult], features: Sequence[Named]) -> lis
     named = {feature for block in blocks.values() for feature in block[0].result.features}
     listed = [feature for feature in features if feature.name in named]
     places = {feature.name: place for place, feature in enumerate(listed)}
-    own: dict[str, list[Block]] = {}
+    own: dict[str, list[CaseBlock]] = {}
     for members in blocks.values():
         facts = members[0].result
         first, *others = dict.fromkeys(facts.features) or [""]
         also = [places[other] for other in others]
-        block = Block(facts, sorted(members, key=_order), _command(members), also)
+        block = CaseBlock(facts, sorted(members, key=_order), _command(members), also)
         own.setdefault(first, []).append(block)
     sections = [
         Section(feature, feature_anchor(feature.name), _batches(own.get(feature.name, [])))
@@ -128,12 +128,12 @@ def _command(cells: Iterable[PlacedResult]) -> str:
     return "\n".join(dict.fromkeys(filter(None, (result.command for result in results))))
 
 
-def _batches(blocks: Iterable[Block]) -> list[Batch]:
+def _batches(blocks: Iterable[CaseBlock]) -> list[Batch]:
     groups = (list(group) for _, group in groupby(blocks, key=_line))
     return [Batch(members[0].cells[0], members) for members in groups]
 
 
-def _line(block: Block) -> tuple[object, ...]:
+def _line(block: CaseBlock) -> tuple[object, ...]:
     """Return the line of a case about its stream."""
     cell, result = block.cells[0], block.facts
     place = ("", 0) if result.spec in result.command else (result.spec, result.line)

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from harness.facts import ASPECTS
 from harness.sweep.contract import Settings
-from harness.sweep.summary import Reason, Summary
+from harness.sweep.summary import ReasonCount, Summary
 
 from .aspect_counts import square
 from .document import Judged
-from .findings import Entry, Example, Group, Row, Table
+from .findings import FindingEntry, FindingExample, Group, Table, TableRow
 from .pages import NOTHING
 from .render import fill
 from .tally import words_of_counts
@@ -76,7 +76,7 @@ def page_values(summary: Summary, settings: Settings, inputs: Sequence[str]) -> 
     }
 
 
-def most_frequent(reasons: Iterable[Reason]) -> list[Reason]:
+def most_frequent(reasons: Iterable[ReasonCount]) -> list[ReasonCount]:
     """Return the reasons, the most frequent first."""
     return sorted(reasons, key=lambda reason: (-reason.rows, reason.examples[0].sentence))
 
@@ -84,7 +84,7 @@ def most_frequent(reasons: Iterable[Reason]) -> list[Reason]:
 def _table(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Table:
     aspects = [aspect for aspect in ASPECTS if any(aspect in own for own in counts.values())]
     rows = [
-        Row(
+        TableRow(
             provider or "not known",
             [square(own[aspect]) if aspect in own else None for aspect in aspects],
         )
@@ -105,11 +105,11 @@ def _groups(summary: Summary) -> Iterator[Group]:
             yield Group(title, f"{kind}.{layer}", note, meaning, entries=shown, more=more)
 
 
-def _entry(kind: str, reason: Reason) -> Entry:
+def _entry(kind: str, reason: ReasonCount) -> FindingEntry:
     number = f"in {reason.rows:,} streams" if reason.rows > 1 else ""
     first = reason.examples[0].sentence
     examples = [
-        Example(
+        FindingExample(
             "Stream",
             example.id,
             f"harness show {shlex.quote(example.source)}",
@@ -118,4 +118,4 @@ def _entry(kind: str, reason: Reason) -> Entry:
         for example in reason.examples
     ]
     word = "not judged" if kind == "error" else kind.replace("-", " ")
-    return Entry(kind, word, number, first, examples)
+    return FindingEntry(kind, word, number, first, examples)

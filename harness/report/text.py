@@ -20,6 +20,7 @@ LAYER_TITLES: Final = {
     "requests": "Request",
 }
 """The title of each layer of an evidence."""
+# Printable ASCII without a blank: RFC 3986 has no other characters.
 _WEB_LINK: Final = re.compile(r"https?://[!-~]+")
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 

@@ -17,7 +17,7 @@ from typing import Final
 TOKEN_HEADER: Final = "X-Harness-Token"  # noqa: S105  # the name of a header
 """The header in which a local tool sends the token of this process."""
 
-Headers = Sequence[tuple[bytes, bytes]]
+RawHeaders = Sequence[tuple[bytes, bytes]]
 
 
 class Callers:
@@ -33,7 +33,7 @@ class Callers:
         # ``Host`` other than the page's own.
         self._listens_everywhere = address is not None and address.is_unspecified
 
-    def find_stranger(self, target: str, headers: Headers) -> str | None:
+    def find_stranger(self, target: str, headers: RawHeaders) -> str | None:
         """Return the header that has a foreign name, with its value; None if the caller is
         allowed.
         """
@@ -48,7 +48,7 @@ class Callers:
                     return f"Origin: {text}"
         return None
 
-    def proves_to_be_local(self, headers: Headers) -> bool:
+    def proves_to_be_local(self, headers: RawHeaders) -> bool:
         """Return whether a request contains the token of this process."""
         given = next(
             (value for name, value in headers if name.lower() == TOKEN_HEADER.lower().encode()), b""
@@ -76,4 +76,5 @@ def _name_of(place: str) -> str:
     return (parts[1] or parts[2]).rstrip(".").lower() if parts else ""
 
 
+# RFC 9110, section 7.2: Host = uri-host [ ":" port ]. An IPv6 address is in brackets.
 _PLACE: Final = re.compile(r"(?:\[([^\]]+)\]|([^:@/\[]*))(?::[0-9]*)?")

@@ -22,8 +22,8 @@ from typing import Final
 import h11
 
 from .callers import Callers
-from .options import SLOW_S, Fault, Options
-from .response import Answer, phrase_of
+from .options import SLOW_S, Options, ServedFault
+from .response import ServedAnswer, phrase_of
 from .unread import unread_by_client
 
 MAX_HEAD: Final = 1 << 16
@@ -77,7 +77,7 @@ class Connection:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         callers: Callers,
-        answer: Callable[[HttpRequest], tuple[Answer, Options]] | None = None,
+        answer: Callable[[HttpRequest], tuple[ServedAnswer, Options]] | None = None,
     ) -> None:
         self._answer = answer
         self._callers = callers
@@ -161,7 +161,7 @@ class Connection:
             self.wire.receive_data(data)
         return event  # type: ignore[return-value]  # the loop ends only without NEED_DATA
 
-    async def send(self, answer: Answer, options: Options, began: float) -> None:
+    async def send(self, answer: ServedAnswer, options: Options, began: float) -> None:
         """Send an answer. ``began``: the time of the request, in seconds of the loop's clock."""
         head = h11.Response(
             status_code=answer.status,
@@ -185,7 +185,7 @@ class Connection:
 
     async def _wait(self, until: float, options: Options, *, first: bool) -> None:
         """Wait until a read is due and the minimum gap after the previous read has passed."""
-        if options.fault == Fault("slow"):
+        if options.fault == ServedFault("slow"):
             shortest = SLOW_S
         else:
             shortest = 0.0 if first or options.pace == "instant" else GAP_S
@@ -193,7 +193,7 @@ class Connection:
         if shortest:
             await self._until_read()
 
-    async def _end(self, answer: Answer) -> None:
+    async def _end(self, answer: ServedAnswer) -> None:
         """End in the same way as the recording. The connection can be reused only after a complete
         answer.
         """

@@ -30,7 +30,7 @@ from harness.stream.session import Session
 from .connection import HttpRequest
 from .google import estimate_tokens
 from .options import Options
-from .response import MADE, Answer, faulty, made_answer, phrase_of
+from .response import MADE, ServedAnswer, faulty, made_answer, phrase_of
 
 MAX_CONVERSATIONS: Final = 1000
 """The maximum number of answered turns with a stored session; the oldest is removed first."""
@@ -39,7 +39,7 @@ _STREAM: Final = "streamGenerateContent?alt=sse"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ProxyRefusal:
     """The reason why no exchange is replayed: an HTTP status and a message. ``shown``: the message
     for the client, if the client may not see the whole message.
     """
@@ -49,7 +49,7 @@ class Refusal:
     shown: str = ""
 
 
-Look = Callable[[HttpRequest], Exchange | Refusal]
+Look = Callable[[HttpRequest], Exchange | ProxyRefusal]
 """Gemini request → the exchange that answers it, or the refusal."""
 
 
@@ -76,7 +76,7 @@ class DialectProxy:
         self._provider = options.provider or provider or DEFAULT_PROVIDER
         self._sessions: OrderedDict[bytes, Session] = OrderedDict()
 
-    def answer(self, request: HttpRequest) -> Answer | None:
+    def answer(self, request: HttpRequest) -> ServedAnswer | None:
         """Return the answer; None if the request is not for this API."""
         path = urlsplit(request.url).path
         paths = (self._api.path, self._api.count_path)
@@ -98,7 +98,7 @@ class DialectProxy:
             return self._error_answer(400, str(error))
         streamed = self._api.is_streamed(prompt)
         exchange = self._find(wanted.model or "", body, streamed)
-        if isinstance(exchange, Refusal):
+        if isinstance(exchange, ProxyRefusal):
             if exchange.status == 404:
                 self._missed(exchange.message)
             return self._error_answer(exchange.status, exchange.shown or exchange.message)
@@ -106,13 +106,13 @@ class DialectProxy:
         self._remember(prompt, session)
         return replace(self._written(turns, exchange, streamed), exchange=exchange)
 
-    def _find(self, model: str, body: bytes, streamed: bool) -> Exchange | Refusal:
+    def _find(self, model: str, body: bytes, streamed: bool) -> Exchange | ProxyRefusal:
         """Return the exchange in the requested mode, streamed or not, else in the other mode,
         because a proxy may call Gemini in either mode.
         """
         provider = PROVIDERS[self._provider]
         assert provider.endpoint is not None, "only providers with requests are accepted"
-        refusals: list[Refusal] = []
+        refusals: list[ProxyRefusal] = []
         for mode in (streamed, not streamed):
             method = _STREAM if mode else "generateContent"
             path = provider.endpoint.generate.format(model=model, method=method)
@@ -128,7 +128,7 @@ class DialectProxy:
         turns: Sequence[tuple[float | None, list[Payload]]],
         exchange: Exchange,
         streamed: bool,
-    ) -> Answer:
+    ) -> ServedAnswer:
         payloads = [payload for _, some in turns for payload in some]
         failure = self._api.failure(payloads)
         if failure is not None and (exchange.status >= 300 or not streamed):
@@ -145,7 +145,7 @@ class DialectProxy:
             ("Cache-Control", "no-cache"),
             (MADE, "replayed"),
         ]
-        return Answer(200, phrase_of(200), headers, reads, end)
+        return ServedAnswer(200, phrase_of(200), headers, reads, end)
 
     def _replay(
         self, exchange: Exchange, request_body: bytes, session: Session
@@ -164,7 +164,7 @@ class DialectProxy:
             )
         yield None, translator.close()
 
-    def _error_answer(self, status: int, message: str, note: str = "not recorded") -> Answer:
+    def _error_answer(self, status: int, message: str, note: str = "not recorded") -> ServedAnswer:
         return made_answer(status, self._api.error(status, message), note=note)
 
     def _recall(self, prompt: Any) -> Session:

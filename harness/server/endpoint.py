@@ -20,15 +20,15 @@ from harness.stream.exchange import Exchange
 
 from .callers import Callers
 from .connection import HttpRequest
-from .dialect_proxy import DialectProxy, Refusal
+from .dialect_proxy import DialectProxy, ProxyRefusal
 from .google import debug_info, error_answer, fault_answer, made_up, message_of
-from .lookup import Finder, PlacedExchange, miss_of
-from .options import Fault, Options, Strictness
-from .refusals import BrokenRule, Given, Level, find_broken_rules, given_by
-from .response import Answer, recorded_answer
+from .lookup import ExchangeFinder, PlacedExchange, miss_of
+from .options import Options, ServedFault, Strictness
+from .refusals import BrokenRule, RuleLevel, ServedSignatures, find_broken_rules, given_by
+from .response import ServedAnswer, recorded_answer
 from .stored_interactions import StoredInteractions
 
-_REFUSED: Final[dict[Strictness, frozenset[Level]]] = {
+_REFUSED: Final[dict[Strictness, frozenset[RuleLevel]]] = {
     "strict": frozenset({"api", "strict"}),
     "api": frozenset({"api"}),
     "lenient": frozenset(),
@@ -36,7 +36,7 @@ _REFUSED: Final[dict[Strictness, frozenset[Level]]] = {
 """Strictness → the levels of the rules that lead to a refusal."""
 
 
-class Endpoint:
+class ServedEndpoint:
     """Answers requests with the ``placed`` exchanges. ``missed`` is called with a message for each
     request without an answer, ``warned`` for each broken rule that does not lead to a refusal.
     ``callers`` recognises local tools; only they are shown the most similar recorded request.
@@ -57,7 +57,7 @@ class Endpoint:
             if item.exchange.provider is None or not PROVIDERS[item.exchange.provider].program
         ]
         self.options = options
-        self.finder = Finder(self.placed, options.match, options.provider)
+        self.finder = ExchangeFinder(self.placed, options.match, options.provider)
         self._missed = missed
         self._warned = warned
         self._callers = callers
@@ -70,14 +70,14 @@ class Endpoint:
             else None
         )
 
-    def answer(self, request: HttpRequest) -> Answer:
+    def answer(self, request: HttpRequest) -> ServedAnswer:
         """Return the answer to a request."""
         identity = detect_provider(request.method, request.url, request.body, b"")
         proxy = None if self._has_recordings(identity) else self._proxy
         if proxy is not None and (answer := proxy.answer(request)):
             return answer
         match self.options.fault:
-            case Fault("status", code) if identity.generates:
+            case ServedFault("status", code) if identity.generates:
                 return fault_answer(request, code)
         match self._look(request, identity):
             case Exchange() as exchange:
@@ -105,17 +105,17 @@ class Endpoint:
             self._warned(f"{request.method} {urlsplit(request.url).path}: {broken}")
         return self.finder.find_other(request, identity)
 
-    def _look_for_proxy(self, request: HttpRequest) -> Exchange | Refusal:
+    def _look_for_proxy(self, request: HttpRequest) -> Exchange | ProxyRefusal:
         match self.options.fault:
-            case Fault("status", code):
-                return Refusal(code, message_of(code))
+            case ServedFault("status", code):
+                return ProxyRefusal(code, message_of(code))
         identity = detect_provider(request.method, request.url, request.body, b"")
         match self._look(request, identity):
             case Exchange() as exchange:
                 return exchange
             case BrokenRule() as broken:
-                return Refusal(broken.rule.status, broken.message)
-        return Refusal(404, self._explain(request)[0], miss_of(request))
+                return ProxyRefusal(broken.rule.status, broken.message)
+        return ProxyRefusal(404, self._explain(request)[0], miss_of(request))
 
     def _provider(self) -> str | None:
         """Return the provider of the first exchange that has a known provider."""
@@ -123,7 +123,7 @@ class Endpoint:
             (place.exchange.provider for place in self.placed if place.exchange.provider), None
         )
 
-    def _not_found(self, request: HttpRequest) -> Answer:
+    def _not_found(self, request: HttpRequest) -> ServedAnswer:
         message, differences = self._explain(request)
         self._missed(message)
         if self._callers.proves_to_be_local(request.headers):
@@ -138,7 +138,7 @@ class Endpoint:
         return sentence + "; ".join(differences), differences
 
     @cached_property
-    def _given(self) -> Given:
+    def _given(self) -> ServedSignatures:
         return given_by(placed.exchange for placed in self.placed)
 
     @cached_property
@@ -147,7 +147,7 @@ class Endpoint:
         return frozenset(exchange.model for exchange in recorded if exchange.model)
 
 
-def refused(request: HttpRequest, broken: BrokenRule) -> Answer:
+def refused(request: HttpRequest, broken: BrokenRule) -> ServedAnswer:
     """Return the API's error for a request that breaks a rule. A header names the rule, and so does
     a detail of the error if the wire has details.
     """

@@ -21,7 +21,7 @@ from harness.providers import PROVIDERS, Endpoint, Identity
 from harness.stream.json_codec import decode_object
 
 from .connection import HttpRequest
-from .response import MADE, Answer, made_answer, phrase_of
+from .response import MADE, ServedAnswer, made_answer, phrase_of
 
 STATUSES: Final = {
     400: ("INVALID_ARGUMENT", "Request contains an invalid argument."),
@@ -78,7 +78,7 @@ def error_answer(
     message: str | None = None,
     details: Sequence[dict[str, Any]] = (),
     note: str = "not recorded",
-) -> Answer:
+) -> ServedAnswer:
     """Return an error in the form of the API. If the stream would be a JSON array, and on the
     OpenAI-compatible endpoint, it is an array with one item. The Interactions API has no
     ``details``.
@@ -119,12 +119,12 @@ def debug_info(lines: Sequence[str]) -> dict[str, Any]:
     return {"@type": f"{_TYPE}DebugInfo", "stackEntries": list(lines)}
 
 
-def fault_answer(request: HttpRequest, code: int) -> Answer:
+def fault_answer(request: HttpRequest, code: int) -> ServedAnswer:
     """Return the error of the fault ``status:CODE``."""
     return error_answer(request, code, details=_QUOTA if code == 429 else (), note="fault")
 
 
-def final_answer(request: HttpRequest, identity: Identity) -> Answer:
+def final_answer(request: HttpRequest, identity: Identity) -> ServedAnswer:
     """Return a short answer that ends a conversation. The request selects its wire, mode and
     framing.
     """
@@ -149,10 +149,11 @@ def final_answer(request: HttpRequest, identity: Identity) -> Answer:
         return made_answer(200, message)
     if _wants_array(request):
         return made_answer(200, [message])
+    # Gemini's wire has CR LF as the end of a line, unlike the wires of the other functions here.
     return _stream(b"data: " + json.dumps(message).encode() + b"\r\n\r\n")
 
 
-def _final_interaction(model: str, *, streamed: bool) -> Answer:
+def _final_interaction(model: str, *, streamed: bool) -> ServedAnswer:
     whole = {"id": "", "object": "interaction", "model": model}
     done = {**whole, "status": "completed"}
     text = {"type": "text", "text": "Done."}
@@ -173,7 +174,7 @@ def _final_interaction(model: str, *, streamed: bool) -> Answer:
     return _stream("".join([*written, "event: done\ndata: [DONE]\n\n"]).encode())
 
 
-def _final_completion(model: str, *, streamed: bool) -> Answer:
+def _final_completion(model: str, *, streamed: bool) -> ServedAnswer:
     message = {"content": "Done.", "role": "assistant"}
     choice = {"finish_reason": "stop", "index": 0, "delta" if streamed else "message": message}
     kind = "chat.completion.chunk" if streamed else "chat.completion"
@@ -183,9 +184,9 @@ def _final_completion(model: str, *, streamed: bool) -> Answer:
     return _stream(b"data: " + json.dumps(whole).encode() + b"\n\ndata: [DONE]\n\n")
 
 
-def _stream(data: bytes) -> Answer:
+def _stream(data: bytes) -> ServedAnswer:
     headers = [("Content-Type", "text/event-stream"), (MADE, "not recorded")]
-    return Answer(200, phrase_of(200), headers, [(None, data)])
+    return ServedAnswer(200, phrase_of(200), headers, [(None, data)])
 
 
 def _is_stream(request: HttpRequest) -> bool:
@@ -193,6 +194,7 @@ def _is_stream(request: HttpRequest) -> bool:
 
 
 def _wants_array(request: HttpRequest) -> bool:
+    # Without `alt=sse`, the API streams the elements of a JSON array.
     return _is_stream(request) and "alt=sse" not in urlsplit(request.url).query
 
 
@@ -240,7 +242,7 @@ _SET_UP: Final[dict[str, Any]] = {
 """Code Assist's set-up methods → their answers for a user with a completed set-up."""
 
 
-def made_up(request: HttpRequest, models: Collection[str]) -> Answer | None:
+def made_up(request: HttpRequest, models: Collection[str]) -> ServedAnswer | None:
     """Return the answer to a request that does not generate; None for an unknown request.
     ``models``: the models of the cassettes.
     """
@@ -272,7 +274,7 @@ def made_up(request: HttpRequest, models: Collection[str]) -> Answer | None:
     return None if content is None else made_answer(200, content)
 
 
-def _models(request: HttpRequest, match: re.Match[str], models: Collection[str]) -> Answer:
+def _models(request: HttpRequest, match: re.Match[str], models: Collection[str]) -> ServedAnswer:
     name = match["model"]
     prefix = "publishers/google/models/" if match["publisher"] else "models/"
     if name is None:
@@ -283,7 +285,7 @@ def _models(request: HttpRequest, match: re.Match[str], models: Collection[str])
     return _no_model(request, name, models)
 
 
-def _no_model(request: HttpRequest, name: str, models: Collection[str]) -> Answer:
+def _no_model(request: HttpRequest, name: str, models: Collection[str]) -> ServedAnswer:
     return error_answer(
         request,
         404,
@@ -292,7 +294,9 @@ def _no_model(request: HttpRequest, name: str, models: Collection[str]) -> Answe
     )
 
 
-def _compatible_models(request: HttpRequest, name: str | None, models: Collection[str]) -> Answer:
+def _compatible_models(
+    request: HttpRequest, name: str | None, models: Collection[str]
+) -> ServedAnswer:
     """Return the list of models or one of them:
     https://ai.google.dev/gemini-api/docs/openai#list-models.
     """

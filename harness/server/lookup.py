@@ -45,7 +45,7 @@ class PlacedExchange:
         return f"exchange {self.number} of {self.cassette}"
 
 
-class Finder:
+class ExchangeFinder:
     """Finds the exchange of one server that answers a request."""
 
     def __init__(

@@ -25,10 +25,10 @@ from harness.stream.json_codec import decode_object
 
 from .connection import HttpRequest
 from .google import FINAL_WIRES, error_answer, fault_answer, final_answer, made_up
-from .options import Fault, Options
+from .options import Options, ServedFault
 from .refusals import find_broken_rules, given_by
 from .request_log import MAX_REQUESTS, ServedRequest, served_request
-from .response import Answer, recorded_answer
+from .response import ServedAnswer, recorded_answer
 from .stored_interactions import StoredInteractions
 from .whole_answers import asks_model
 
@@ -88,7 +88,7 @@ class Offer(AbstractContextManager["Offer"]):
         """The number of answered turns."""
         return len(self._histories)
 
-    def answer(self, request: HttpRequest) -> tuple[Answer, ServedRequest]:
+    def answer(self, request: HttpRequest) -> tuple[ServedAnswer, ServedRequest]:
         """Return the answer to a request, and its entry in `requests`."""
         path = unquote(urlsplit(request.url).path)
         below = path.removeprefix(self._below)
@@ -104,7 +104,7 @@ class Offer(AbstractContextManager["Offer"]):
         self._requests.append(entry)
         return answer, entry
 
-    def _generated(self, request: HttpRequest, path: str, identity: Identity) -> Answer:
+    def _generated(self, request: HttpRequest, path: str, identity: Identity) -> ServedAnswer:
         turn, length = len(self._histories), _history_length(request.body)
         if turn and length <= self._histories[-1]:
             if turn > 1 or self.attempts > len(self._attempts):
@@ -122,7 +122,7 @@ class Offer(AbstractContextManager["Offer"]):
         self._stored = StoredInteractions(answered, self._options())
         options = self._options()
         match options.fault:
-            case Fault("status", code):
+            case ServedFault("status", code):
                 return fault_answer(request, code)
         notes = self._refusals(request, identity, turn)
         if exchange is None:
@@ -131,7 +131,7 @@ class Offer(AbstractContextManager["Offer"]):
         notes += _differences(exchange, request, path, identity)
         return self._recorded(exchange, self._given[turn], notes)
 
-    def _attempt(self, request: HttpRequest, path: str, identity: Identity) -> Answer:
+    def _attempt(self, request: HttpRequest, path: str, identity: Identity) -> ServedAnswer:
         """Return the next answer to the request of the first turn."""
         given, exchange = self._attempts[self.attempts - 1]
         if miss := _find_miss(exchange, exchange, path, identity):
@@ -139,7 +139,9 @@ class Offer(AbstractContextManager["Offer"]):
         self.attempts += 1
         return self._recorded(exchange, given, (f"the same turn, attempt {self.attempts}",))
 
-    def _recorded(self, exchange: Exchange, given: Exchange, notes: tuple[str, ...]) -> Answer:
+    def _recorded(
+        self, exchange: Exchange, given: Exchange, notes: tuple[str, ...]
+    ) -> ServedAnswer:
         # An adapter can't know when the recorded client disconnected, so the server does not wait
         # for it to disconnect.
         served = replace(exchange, end="cut") if exchange.end == "aborted" else exchange
@@ -154,12 +156,12 @@ class Offer(AbstractContextManager["Offer"]):
             f"the API would refuse this: {rule}" for rule in broken if rule.rule.level == "api"
         )
 
-    def _refuse(self, request: HttpRequest, note: str) -> Answer:
+    def _refuse(self, request: HttpRequest, note: str) -> ServedAnswer:
         self.asked_again += 1
         message = f"Only one request for each offered turn is answered, and {note}."
         return replace(error_answer(request, 409, message), notes=(note,))
 
-    def _other(self, request: HttpRequest, path: str) -> Answer:
+    def _other(self, request: HttpRequest, path: str) -> ServedAnswer:
         """Return the answer to a request that does not generate. Every requested model exists, and
         so does every served interaction.
         """

@@ -34,7 +34,7 @@ SLOW_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ServedFault:
     """``number``: the reads before a cut, reset or stall; the HTTP status; 0 for slow."""
 
     kind: FaultKind
@@ -47,7 +47,7 @@ class Options:
 
     pace: Pace = "recorded"
     cuts: Cuts = "recorded"
-    fault: Fault | None = None
+    fault: ServedFault | None = None
     match: Match = "request"
     provider: str | None = None
     dialect: str | None = None
@@ -110,7 +110,7 @@ def _read_pace(pace: str | float) -> Pace:
 _FAULT: Final = re.compile(r"(cut|reset|stall|status):([0-9]{1,9})|slow")
 
 
-def _read_fault(fault: str | None) -> Fault | None:
+def _read_fault(fault: str | None) -> ServedFault | None:
     if fault is None:
         return None
     match = _FAULT.fullmatch(fault)
@@ -120,9 +120,9 @@ def _read_fault(fault: str | None) -> Fault | None:
             " status:CODE and slow"
         )
     if match[1] is None:
-        return Fault("slow")
+        return ServedFault("slow")
     number = int(match[2])
     if match[1] == "status" and not 400 <= number <= 599:
         raise ReplayError(f"the fault {fault!r} is not an error; the code must be from 400 to 599")
     kind: FaultKind = next(kind for kind in get_args(FaultKind) if kind == match[1])
-    return Fault(kind, number)
+    return ServedFault(kind, number)

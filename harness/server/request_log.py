@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from harness.stream.exchange import Exchange
 
 from .connection import HttpRequest
-from .response import Answer
+from .response import ServedAnswer
 
 MAX_REQUESTS: Final = 1000
 """The maximum number of requests that a server or an offer keeps; the oldest is removed first."""
@@ -39,7 +39,7 @@ class ServedRequest:
 
 
 def served_request(
-    request: HttpRequest, answer: Answer, path: str, at_s: float, generates: bool
+    request: HttpRequest, answer: ServedAnswer, path: str, at_s: float, generates: bool
 ) -> ServedRequest:
     """Return the entry of a request. ``path``: below the base URL."""
     return ServedRequest(

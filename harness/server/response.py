@@ -21,9 +21,9 @@ from harness.pipeline.replay import cut_reads
 from harness.stream.events import INTERRUPTED, End
 from harness.stream.exchange import Exchange
 
-from .options import Fault, Options
+from .options import Options, ServedFault
 
-Ending = End | Literal["stall"]
+ServedEnd = End | Literal["stall"]
 """The end of an exchange. ``stall``: the server sends nothing more, and the connection stays open.
 """
 
@@ -49,7 +49,7 @@ CROSS_ORIGIN: Final = "access-control-"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServedAnswer:
     """The answer of the server to one request."""
 
     status: int
@@ -57,14 +57,14 @@ class Answer:
     headers: Sequence[tuple[str, str]]
     reads: Reads
     """Pairs of milliseconds since the request (None: the time of the previous read) and bytes."""
-    end: Ending = "complete"
+    end: ServedEnd = "complete"
     exchange: Exchange | None = None
     """The recorded exchange that this answer is from."""
     notes: tuple[str, ...] = ()
     """How the request differs from the recorded one, or why it is refused; they are not sent."""
 
 
-def recorded_answer(exchange: Exchange, options: Options) -> Answer:
+def recorded_answer(exchange: Exchange, options: Options) -> ServedAnswer:
     """Return the answer of a recorded exchange, with the cuts and the fault of the options."""
     reads: Reads = [
         (at, data)
@@ -72,9 +72,11 @@ def recorded_answer(exchange: Exchange, options: Options) -> Answer:
         if data
     ]
     reads, end = faulty(reads, exchange.end, options)
+    # RFC 9110, section 6.4.1: "All 1xx (Informational), 204 (No Content), and 304 (Not Modified)
+    # responses do not include content."
     if exchange.status in (204, 304):
         reads = []
-    return Answer(
+    return ServedAnswer(
         exchange.status,
         exchange.reason_phrase,
         _headers(exchange, sum(len(data) for _, data in reads), end),
@@ -92,16 +94,17 @@ def _timed(pieces: Reads, recorded: Reads) -> Iterator[tuple[float | None, bytes
         yield recorded[bisect_left(ends, sent)][0] if data else None, data
 
 
-def faulty(reads: Reads, end: Ending, options: Options) -> tuple[Reads, Ending]:
+def faulty(reads: Reads, end: ServedEnd, options: Options) -> tuple[Reads, ServedEnd]:
     """Return the reads and the end of an answer after the fault of the options is applied to it."""
     match options.fault:
-        case Fault(("cut" | "reset" | "stall") as kind, number):
+        case ServedFault(("cut" | "reset" | "stall") as kind, number):
             return reads[:number], kind
     return reads, end
 
 
-def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]]:
+def _headers(exchange: Exchange, size: int, end: ServedEnd) -> list[tuple[str, str]]:
     """Return the recorded headers, without those that contradict ``size`` bytes with this end."""
+    # RFC 9110, section 7.6.1: a header that `Connection` names is for this connection only.
     own = {name.strip().lower() for name in (exchange.header("connection") or "").split(",")}
     dropped = HOP_BY_HOP | own
     if not _is_length(exchange.header("content-length"), size, end):
@@ -146,7 +149,7 @@ def _moved(url: str, base_url: str, origin: str | None) -> str:
     return base_url + url[len(here) :] if url.startswith(here) else url
 
 
-def _is_length(value: str | None, size: int, end: Ending) -> bool:
+def _is_length(value: str | None, size: int, end: ServedEnd) -> bool:
     """Return whether a Content-Length is right: equal to the size of a complete answer, or larger
     than that of an interrupted one.
     """
@@ -161,7 +164,7 @@ def made_answer(
     *,
     note: str = "not recorded",
     indent: int | None = 2,
-) -> Answer:
+) -> ServedAnswer:
     """Return an answer that the server builds: ``content`` as JSON in Google's layout; without
     ``indent``, in the layout of the other wires. ``note`` is the value of its `MADE` header.
     """
@@ -173,7 +176,7 @@ def made_answer(
         ("Content-Length", str(len(body))),
         (MADE, note),
     ]
-    return Answer(status, phrase_of(status), headers, [(None, body)])
+    return ServedAnswer(status, phrase_of(status), headers, [(None, body)])
 
 
 def phrase_of(status: int) -> str:

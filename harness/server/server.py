@@ -21,14 +21,14 @@ from harness.providers import detect_provider, with_provider
 from harness.stream.exchange import Cassette, Exchange
 
 from .connection import Connection, HttpRequest
-from .endpoint import Endpoint
+from .endpoint import ServedEndpoint
 from .google import error_answer
 from .listener import LOOPBACK, Listener
 from .lookup import PlacedExchange
 from .offer import Offer
 from .options import Options, read_options
 from .request_log import MAX_REQUESTS, ServedRequest, served_request
-from .response import Answer, moved
+from .response import ServedAnswer, moved
 from .whole_answers import asks_model
 
 _OFFER: Final = re.compile(r"/(x[0-9]{1,9})(?=[/:]|$)")
@@ -87,7 +87,7 @@ class Server(Listener):
 
     def _serve(self, placed: Sequence[PlacedExchange], options: Mapping[str, Any]) -> None:
         """Serve these exchanges with these options. Raises before anything changes."""
-        self._endpoint = Endpoint(
+        self._endpoint = ServedEndpoint(
             placed, read_options(**options), self._on_miss, self._on_warning, self.callers
         )
         self._options = options
@@ -154,7 +154,7 @@ class Server(Listener):
     ) -> None:
         await Connection(reader, writer, self.callers, self._respond).run()
 
-    def _respond(self, request: HttpRequest) -> tuple[Answer, Options]:
+    def _respond(self, request: HttpRequest) -> tuple[ServedAnswer, Options]:
         endpoint = self._endpoint
         path = urlsplit(request.url).path
         name = match[1] if (match := _OFFER.match(path)) else ""

@@ -20,7 +20,7 @@ from harness.stream.json_codec import decode_object
 from .connection import HttpRequest
 from .google import error_answer
 from .options import Options
-from .response import MADE, Answer, made_answer, recorded_answer
+from .response import MADE, ServedAnswer, made_answer, recorded_answer
 from .whole_answers import STORED, interaction_of
 
 _RUNNING: Final = frozenset({"in_progress", "queued"})
@@ -57,7 +57,7 @@ class StoredInteractions:
         if exchange.streamed:
             self._streams[name] = exchange
 
-    def answer(self, request: HttpRequest) -> Answer | None:
+    def answer(self, request: HttpRequest) -> ServedAnswer | None:
         """Return the answer to a request about a stored interaction; None for any other request."""
         split = urlsplit(request.url)
         match = STORED.search(unquote(split.path))
@@ -74,7 +74,9 @@ class StoredInteractions:
                 return self._cancel(request, name)
         return None
 
-    def _fetch(self, request: HttpRequest, name: str, query: dict[str, list[str]]) -> Answer | None:
+    def _fetch(
+        self, request: HttpRequest, name: str, query: dict[str, list[str]]
+    ) -> ServedAnswer | None:
         if query.get("stream") != ["true"]:
             return made_answer(200, self._whole[name], note="stored", indent=None)
         exchange = self._streams.get(name)
@@ -89,7 +91,7 @@ class StoredInteractions:
         headers = [(key, value) for key, value in rest.headers if key.lower() != "content-length"]
         return replace(rest, headers=[*headers, (MADE, "stored")], exchange=exchange)
 
-    def _cancel(self, request: HttpRequest, name: str) -> Answer:
+    def _cancel(self, request: HttpRequest, name: str) -> ServedAnswer:
         """Answer a request to cancel. The API's reference says that only a running interaction can
         be cancelled.
         """

@@ -11,6 +11,9 @@ _QUERY: Final = struct.Struct("=IHHII BBBxI HH")
 """Header of a netlink message, family, protocol, extensions, states, and both ports in network
 order (https://man7.org/linux/man-pages/man7/sock_diag.7.html).
 """
+# From linux/netlink.h, linux/sock_diag.h and linux/inet_diag.h: the size of nlmsghdr and
+# inet_diag_req_v2, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, NETLINK_SOCK_DIAG, and the offset of
+# idiag_rqueue in an answer.
 _SIZE: Final = 16 + 56
 _BY_FAMILY: Final = 20
 _REQUEST: Final = 1

@@ -7,7 +7,7 @@ other character; `update` rewrites the parts of one that no longer hold. This pa
 and reads no clock: text, known names and the date come from the caller.
 """
 
-from .accept import Change, Fill, accept, change_all
+from .accept import ExpectationChange, Fill, accept, change_all
 from .checks import RECORDED, cassette_fault
 from .kept import Kept
 from .models import (
@@ -29,7 +29,7 @@ __all__ = [
     "LAYERS",
     "RECORDED",
     "Case",
-    "Change",
+    "ExpectationChange",
     "Feature",
     "FeaturesFile",
     "Fill",

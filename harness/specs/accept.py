@@ -28,11 +28,11 @@ _FOREIGN: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
-Edit = tuple[int, int, str]
+TextEdit = tuple[int, int, str]
 """The start and the end of a part of the text, and its replacement."""
 
 
-class Change(Protocol):
+class ExpectationChange(Protocol):
     """A change of one expectation."""
 
     @property
@@ -45,7 +45,7 @@ class Change(Protocol):
         """The key of the expectation in the case."""
         ...
 
-    def edits(self, body: str, place: Place) -> tuple[list[Edit], Any]:
+    def edits(self, body: str, place: ExpectationPlace) -> tuple[list[TextEdit], Any]:
         """Return the edits in the text of the file, and the new expectation as data. Raises
         `SpecError`, or `ValueError`, `TypeError` or `RecursionError` for a value that can't be
         written.
@@ -61,7 +61,7 @@ class Fill:
     key: str
     value: Any
 
-    def edits(self, body: str, place: Place) -> tuple[list[Edit], Any]:
+    def edits(self, body: str, place: ExpectationPlace) -> tuple[list[TextEdit], Any]:
         if place.value.tag != "tag:yaml.org,2002:null":
             raise spec_error(
                 place.line,
@@ -87,7 +87,7 @@ def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str
 
 
 def change_all(
-    text: str, changes: Sequence[Change], *, path: str = ""
+    text: str, changes: Sequence[ExpectationChange], *, path: str = ""
 ) -> tuple[str, list[SpecError | None]]:
     """Make many changes in linear time, and mark their cases with ``reviewed: no``: the new text,
     and for each change the error because of which it was not made, or None. Raises `SpecError` if
@@ -102,12 +102,14 @@ def change_all(
     return mark + after, [error and SpecError(path, error.problems) for error in errors]
 
 
-def _change_all(body: str, changes: Sequence[Change]) -> tuple[str, list[SpecError | None]]:
+def _change_all(
+    body: str, changes: Sequence[ExpectationChange]
+) -> tuple[str, list[SpecError | None]]:
     before = read_body(body)
     cases = named_cases(body)
     errors: list[SpecError | None] = []
-    edits: set[Edit] = set()
-    values: list[tuple[Place, str, Any]] = []
+    edits: set[TextEdit] = set()
+    values: list[tuple[ExpectationPlace, str, Any]] = []
     for change in changes:
         try:
             place = _find(cases, change.case, change.key)
@@ -144,7 +146,7 @@ def _change_all(body: str, changes: Sequence[Change]) -> tuple[str, list[SpecErr
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ExpectationPlace:
     """The YAML nodes of the edits: the case, its name, its expectation; ``index`` counts the cases
     from 0.
     """
@@ -179,7 +181,9 @@ def named_cases(body: str) -> dict[str, tuple[int, yaml.MappingNode, _Pairs]]:
     return named
 
 
-def _find(named: Mapping[str, tuple[int, yaml.MappingNode, _Pairs]], case: str, key: str) -> Place:
+def _find(
+    named: Mapping[str, tuple[int, yaml.MappingNode, _Pairs]], case: str, key: str
+) -> ExpectationPlace:
     if case in named:
         index, node, pairs = named[case]
         name_key, name = pairs["case"]
@@ -188,7 +192,9 @@ def _find(named: Mapping[str, tuple[int, yaml.MappingNode, _Pairs]], case: str, 
         for cell, value in cells.value if isinstance(cells, yaml.MappingNode) else ():
             assert isinstance(cells, yaml.MappingNode), "only a mapping has cells"
             if cell.value == key:
-                return Place(index, node, name_key, name, "reviewed" in pairs, cells, cell, value)
+                return ExpectationPlace(
+                    index, node, name_key, name, "reviewed" in pairs, cells, cell, value
+                )
         raise spec_error(
             line,
             f"case {show(case)} expects nothing of {show(key)}; write the key with no value to have"
@@ -207,7 +213,7 @@ def _cases(root: yaml.Node | None) -> Iterator[tuple[int, yaml.MappingNode]]:
             )
 
 
-def _filled(body: str, place: Place, written: Any) -> Edit:
+def _filled(body: str, place: ExpectationPlace, written: Any) -> TextEdit:
     """Return the edit that inserts the value: on lines below its key in a block, else in line."""
     start, end = place.value.start_mark.index, place.value.end_mark.index
     items = [flow(item) for item in written] if isinstance(written, list) else []
@@ -221,7 +227,7 @@ def _filled(body: str, place: Place, written: Any) -> Edit:
     return left, right, line_end(body).join(lines)
 
 
-def _marked(body: str, place: Place) -> Edit:
+def _marked(body: str, place: ExpectationPlace) -> TextEdit:
     """Return the edit that marks the case as unreviewed."""
     end = place.name.end_mark.index
     if place.case.flow_style:
@@ -230,7 +236,7 @@ def _marked(body: str, place: Place) -> Edit:
     return right, right, line_end(body) + " " * place.name_key.start_mark.column + "reviewed: no"
 
 
-def empty_edit(body: str, key: yaml.Node, value: yaml.Node) -> Edit:
+def empty_edit(body: str, key: yaml.Node, value: yaml.Node) -> TextEdit:
     """Return the edit that removes the value of a key, with the lines of a block."""
     end = end_of(body, value)
     colon = body.index(":", key.end_mark.index)
@@ -278,7 +284,7 @@ def flow(value: Any) -> str:
     return _FOREIGN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _verify(before: Any, after: str, values: Sequence[tuple[Place, str, Any]]) -> None:
+def _verify(before: Any, after: str, values: Sequence[tuple[ExpectationPlace, str, Any]]) -> None:
     """Read the new text: it must differ from the old in the values and the marks only."""
     if not values:
         return

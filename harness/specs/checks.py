@@ -40,7 +40,7 @@ _STREAM_KEYS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """The names that a spec may use."""
 
     dialects: Collection[str]
@@ -60,10 +60,10 @@ class Known:
 
 
 _Case = Mapping[str, Any]
-_Check = Callable[[Any, _Case, Known], Iterator[Fault]]
+_Check = Callable[[Any, _Case, KnownNames], Iterator[Fault]]
 
 
-def case_faults(data: Any, known: Known) -> Iterator[Fault]:
+def case_faults(data: Any, known: KnownNames) -> Iterator[Fault]:
     """Yield the faults of every case of a file, case by case."""
     for index, case in enumerate(_list(data.get("cases"))):
         if isinstance(case, dict):
@@ -118,7 +118,7 @@ def _items(value: Any) -> ItemsView[str, Any]:
     return (value if isinstance(value, dict) else {}).items()
 
 
-def _features(value: Any, _: _Case, known: Known) -> Iterator[Fault]:
+def _features(value: Any, _: _Case, known: KnownNames) -> Iterator[Fault]:
     seen: set[str] = set()
     for index, name in enumerate(_list(value)):
         if isinstance(name, str):
@@ -129,7 +129,7 @@ def _features(value: Any, _: _Case, known: Known) -> Iterator[Fault]:
             seen.add(name)
 
 
-def _regression_of(value: Any, _: _Case, __: Known) -> Iterator[Fault]:
+def _regression_of(value: Any, _: _Case, __: KnownNames) -> Iterator[Fault]:
     seen: set[str] = set()
     for index, thread in enumerate(_list(value)):
         if isinstance(thread, str):
@@ -138,17 +138,17 @@ def _regression_of(value: Any, _: _Case, __: Known) -> Iterator[Fault]:
             seen.add(thread)
 
 
-def _cassette(value: Any, _: _Case, __: Known) -> Iterator[Fault]:
+def _cassette(value: Any, _: _Case, __: KnownNames) -> Iterator[Fault]:
     if isinstance(value, str) and value and (fault := cassette_fault(value)):
         yield (), f"cassette {show(value)} {fault}"
 
 
-def _provider(value: Any, _: _Case, known: Known) -> Iterator[Fault]:
+def _provider(value: Any, _: _Case, known: KnownNames) -> Iterator[Fault]:
     if isinstance(value, str) and value not in known.providers:
         yield (), unknown("provider", value, sorted(known.providers))
 
 
-def _expect(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
+def _expect(value: Any, case: _Case, known: KnownNames) -> Iterator[Fault]:
     if value is None and "expect" not in case and (fault := _missing(case, known)):
         yield (), fault
     for cell, expected in _items(value):
@@ -172,7 +172,7 @@ def _expect(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
             yield (cell, *path), message
 
 
-def _missing(case: _Case, known: Known) -> str:
+def _missing(case: _Case, known: KnownNames) -> str:
     """Return the fault of a case without expectations, or ""."""
     if isinstance(case.get("prompt"), dict) or case.get("turns"):
         return "expect is missing"
@@ -249,7 +249,7 @@ def _accepts_every_request(expected: Any) -> bool:
     return has_request and accepts_everything(expected["request"])
 
 
-def _not_carried(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
+def _not_carried(value: Any, case: _Case, known: KnownNames) -> Iterator[Fault]:
     for cell, names in _items(value):
         yield from _unexpected("not_carried", cell, case)
         declared = known.losses.get(cell, ())
@@ -259,7 +259,7 @@ def _not_carried(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
                 yield path, unknown("loss", name, declared, f"declared losses of {bare(cell)}")
 
 
-def _kill(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
+def _kill(value: Any, case: _Case, known: KnownNames) -> Iterator[Fault]:
     for cell, _ in _items(value):
         if cell in LAYERS:
             yield (cell,), f"kill names the layer {cell}; only payloads of a dialect are mutated"
@@ -267,7 +267,7 @@ def _kill(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
             yield from _unexpected("kill", cell, case)
 
 
-def _known_failing(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
+def _known_failing(value: Any, case: _Case, known: KnownNames) -> Iterator[Fault]:
     for cell, mark in _items(value):
         yield from _unexpected("known_failing", known.adapters.get(cell, cell), case)
         expires = mark.get("expires") if isinstance(mark, dict) else None

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from .checks import Known
+from .checks import KnownNames
 from .lines import Lines
 from .models import SpecFile
 
@@ -28,7 +28,7 @@ class Kept(Protocol):
     def write(self, path: str, text: str) -> None: ...
 
 
-def key_of(text: str, known: Known, version: str) -> str:
+def key_of(text: str, known: KnownNames, version: str) -> str:
     """Return a digest of everything that influences the reading of a file."""
     names = [
         sorted(known.dialects),

@@ -47,6 +47,7 @@ PATTERNS: Final = {
 """The patterns of the fields below, and their descriptions for error messages."""
 _NAME, _DOTTED, _LINK, _SENTENCE, _THREAD = PATTERNS
 
+# date.fromisoformat also reads other forms, such as 20261128 and 2026-W48-6.
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 

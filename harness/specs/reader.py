@@ -21,7 +21,7 @@ from harness.cassettes.validation import Fault, pydantic_fault, show
 from harness.cassettes.yaml import YamlError, parse_located
 from harness.stream.json_path import Steps
 
-from .checks import Known, case_faults, repeated
+from .checks import KnownNames, case_faults, repeated
 from .kept import Kept, keep, key_of, recall
 from .lines import DEPTH, Lines
 from .models import FORMAT, PATTERNS, Case, Feature, FeaturesFile, SpecError, SpecFile
@@ -73,7 +73,7 @@ def read_spec(
     name of a user's adapter to the dialect that it is compared with. Without ``today`` no mark
     expires. Raises `SpecError`, and nothing else, with every problem of the file.
     """
-    known = Known(dialects, providers, features, losses, today, adapters or {})
+    known = KnownNames(dialects, providers, features, losses, today, adapters or {})
 
     def check(data: Any, line: _Line) -> Iterator[Fault]:
         yield from repeated(data.get("cases"), "cases", "case", line)

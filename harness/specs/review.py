@@ -17,7 +17,7 @@ from typing import Any, Final
 import yaml
 
 from .accept import (
-    Edit,
+    TextEdit,
     empty_edit,
     line_around,
     line_end,
@@ -93,7 +93,7 @@ def mark_reviewed(text: str, case: str) -> str:
     key, value = pairs["reviewed"]
     start, end = key.start_mark.index, value.end_mark.index
     left, right = line_around(body, start)
-    edit: Edit = (left, right + len(_line_end_at(body, right)), "")
+    edit: TextEdit = (left, right + len(_line_end_at(body, right)), "")
     if not _REVIEWED.fullmatch(body[left:right]) or "- " in body[left:start]:
         before = _ONLY.search(body, max(left, start - 3), end)
         if before is None or not before[0].startswith(","):
@@ -114,7 +114,7 @@ def emptied(text: str, case: str) -> str:
     return text[: len(text) - len(body)] + _edited(body, edits)
 
 
-def _edited(body: str, edits: Sequence[Edit]) -> str:
+def _edited(body: str, edits: Sequence[TextEdit]) -> str:
     for start, end, new in sorted(edits, reverse=True):
         body = body[:start] + new + body[end:]
     return body

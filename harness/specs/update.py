@@ -15,7 +15,7 @@ import yaml
 from harness.cassettes.validation import bare
 from harness.stream.json_path import readable_path
 
-from .accept import Edit, Place, end_of, flow, line_around, line_end, spec_error
+from .accept import ExpectationPlace, TextEdit, end_of, flow, line_around, line_end, spec_error
 from .matching import compare
 from .matching.lists import align_lists
 from .matching.operators import ABSENT, Bindings, operator_of
@@ -34,7 +34,7 @@ class Update:
     value: Any
     """An expectation of ``got`` as a whole; the changed parts are taken from it."""
 
-    def edits(self, body: str, place: Place) -> tuple[list[Edit], Any]:
+    def edits(self, body: str, place: ExpectationPlace) -> tuple[list[TextEdit], Any]:
         merge = _Merge(body)
         merged = merge.merge((), place.value, self.before, self.got, self.value)
         if merge.refused:
@@ -60,7 +60,7 @@ class _Merge:
     """The edits of one expectation. ``refused``: paths of operators that refuse the new value."""
 
     body: str
-    edits: list[Edit] = field(default_factory=list)
+    edits: list[TextEdit] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
     def merge(self, path: _Path, node: yaml.Node, want: Any, got: Any, value: Any) -> Any:

@@ -15,6 +15,7 @@ import msgspec
 Json = Any
 """A JSON value: dict, list, str, int, float, bool or None."""
 
+# RFC 8259, section 9: "An implementation may set limits on the maximum depth of nesting."
 MAX_NESTING: Final = 200
 
 _decode = msgspec.json.Decoder().decode
@@ -66,9 +67,12 @@ def _agree_on_booleans(left: Json, right: Json) -> bool:
         return all(map(_agree_on_booleans, left.values(), map(right.__getitem__, left)))
     if isinstance(left, list):
         return all(map(_agree_on_booleans, left, right))
+    # In Python, True == 1 and False == 0.
     return isinstance(left, bool) == isinstance(right, bool)
 
 
+# A bracket in a string doesn't nest. The possessive repetition makes an open string cost linear
+# time.
 _STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
@@ -93,6 +97,8 @@ def nests_deeply(data: bytes | memoryview) -> bool:
 
 
 def _refuse(word: str) -> NoReturn:
+    # RFC 8259, section 6: "Numeric values that cannot be represented in the grammar below (such as
+    # Infinity and NaN) are not permitted."
     raise ValueError(f"{word} is not JSON")
 
 

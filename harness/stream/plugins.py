@@ -11,14 +11,14 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
-Kind = Literal["dialects", "providers", "formats", "laws"]
+PluginKind = Literal["dialects", "providers", "formats", "laws"]
 
 
 class PluginError(Exception):
     """An entry point that can't be loaded, or is not what its group promises."""
 
 
-def installed(kind: Kind, type_: type[T], taken: dict[Any, T], key: str = "name") -> list[T]:
+def installed(kind: PluginKind, type_: type[T], taken: dict[Any, T], key: str = "name") -> list[T]:
     """Return the values of the group ``gemini_conformance.KIND``, in the order of their names.
 
     ``taken`` has our own values by their ``key``, an attribute that must be unique. Raises

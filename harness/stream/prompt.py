@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 Role = Literal["user", "assistant"]
-Kind = Literal["image", "audio", "video", "document"]
+MediaKind = Literal["image", "audio", "video", "document"]
 
 SETTINGS: Final = (
     *("temperature", "top_p", "top_k", "max_tokens", "stop", "seed"),
@@ -25,7 +25,7 @@ SETTINGS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Maker:
     """The maker of an opaque value: the ``vendor`` of the provider (`Provider.vendor`), and the
     model, None if the answer named none.
     """
@@ -41,7 +41,7 @@ class Opaque:
     """
 
     value: str
-    origin: Origin | None = None
+    origin: Maker | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ class Call(Part):
 class Media(Part):
     """An image, sound, video or document: either data or URL."""
 
-    kind: Kind
+    kind: MediaKind
     media_type: str | None = None
     data: str | None = None
     """Base64."""
@@ -120,7 +120,7 @@ class Media(Part):
     """The resolution, ``low`` or ``high``."""
 
 
-def media_kind(kind: str, media_type: str | None) -> Kind:
+def media_kind(kind: str, media_type: str | None) -> MediaKind:
     """Return the kind of a medium: its media type decides, else the word of the application."""
     for known in (str(media_type or "").partition("/")[0], kind):
         match known:
@@ -163,7 +163,7 @@ class Native(Part):
     """
 
     raw: Mapping[str, Any]
-    origin: Origin | None = None
+    origin: Maker | None = None
 
 
 AnyPart = Text | Thinking | Redacted | Call | Result | Media | Native
@@ -258,7 +258,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class AnswerFormat:
     """A structured answer: any JSON, or what ``schema`` allows."""
 
     schema: Schema | None = None
@@ -293,7 +293,7 @@ class Prompt:
     """
     tools: tuple[Function | ServerTool, ...] = ()
     choice: Choice | None = None
-    format: Format | None = None
+    format: AnswerFormat | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The sampling settings, by the names of `SETTINGS`."""
     reasoning: Reasoning | None = None
@@ -356,7 +356,7 @@ def without_foreign(prompt: Prompt, vendor: str) -> tuple[Prompt, list[str]]:
     """
     warnings: list[str] = []
 
-    def is_foreign(origin: Origin | None, place: str, name: str) -> bool:
+    def is_foreign(origin: Maker | None, place: str, name: str) -> bool:
         if origin is None or origin.vendor == vendor:
             return False
         model = f" ({origin.model})" if origin.model else ""
@@ -377,7 +377,7 @@ def without_foreign(prompt: Prompt, vendor: str) -> tuple[Prompt, list[str]]:
 
 
 def _for_vendor(
-    part: AnyPart, is_foreign: Callable[[Origin | None, str, str], bool]
+    part: AnyPart, is_foreign: Callable[[Maker | None, str, str], bool]
 ) -> AnyPart | None:
     """Return the part for a vendor; None if nothing of it may be sent."""
     match part:

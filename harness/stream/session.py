@@ -29,7 +29,7 @@ from .events import (
     ToolResult,
     Unknown,
 )
-from .prompt import Opaque, Origin
+from .prompt import Maker, Opaque
 
 _NATIVE: Final = (Code, CodeResult, ServerCall, ServerResult, ToolResult, Unknown)
 """The events of parts that have no neutral form."""
@@ -90,14 +90,14 @@ class Session:
         """The remembered calls by id."""
         self.signed: OrderedDict[str, SignedPart] = OrderedDict()
         """The parts that signatures belong to, by signature."""
-        self._origins: OrderedDict[str, Origin] = OrderedDict()
+        self._origins: OrderedDict[str, Maker] = OrderedDict()
         self.context: Mapping[str, Any] = context or {}
         """The caller's values for the conversation, named as in the event model."""
         self.own_names: Mapping[str, str] = {}
         """The wire's names of tools → the caller's, for tools that the latest request had to
         rename.
         """
-        self.maker = Origin("gemini")
+        self.maker = Maker("gemini")
         """The maker of the opaque values of the present answer. The pipeline sets this."""
         self.at_ms: float | None = None
         """Milliseconds from the request to the read that completed the present frame; None if not
@@ -156,7 +156,7 @@ class Session:
         if type(event) not in _WITH_OPAQUE_VALUES:
             return
         if isinstance(event, Start) and event.model:
-            self.maker = Origin(self.maker.vendor, event.model)
+            self.maker = Maker(self.maker.vendor, event.model)
         if signature := getattr(event, "signature", None):
             self._keep_origin(signature)
         if isinstance(event, _NATIVE) and event.raw:
@@ -165,7 +165,7 @@ class Session:
     def _keep_origin(self, value: Any) -> None:
         _add(self._origins, _key(value), self.maker, 10 * self._limit)
 
-    def origin(self, value: Any) -> Origin | None:
+    def origin(self, value: Any) -> Maker | None:
         """Return who made an opaque value; None if no answer of this session had it."""
         return self._origins.get(_key(value))
 

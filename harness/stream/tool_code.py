@@ -27,7 +27,7 @@ MAX_PYTHON: Final = 1 << 20
 MAX_TOKENS: Final = 50_000
 
 
-class Block(NamedTuple):
+class ToolCodeBlock(NamedTuple):
     """A whole block."""
 
     body: str
@@ -44,11 +44,11 @@ class Splitter:
         # the end of the text so far, if it could be the beginning of the tag that is looked for
         self._held = ""
 
-    def feed(self, text: str) -> list[str | Block]:
+    def feed(self, text: str) -> list[str | ToolCodeBlock]:
         """Return the text and blocks that this piece completes; never an empty text."""
         if "<" not in text and self._body is None and not self._held:  # nearly all text
             return [text] if text else []
-        pieces: list[str | Block] = []
+        pieces: list[str | ToolCodeBlock] = []
         text = self._held + text
         position = 0
         while True:
@@ -63,7 +63,7 @@ class Splitter:
                 self._body = []
             else:
                 body = "".join(self._body) + before
-                pieces.append(Block(body, START + body + END))
+                pieces.append(ToolCodeBlock(body, START + body + END))
                 self._body = None
             position = at + len(tag)
         stop = len(text) - tag_beginning(text, position, tag)
@@ -90,7 +90,7 @@ def tag_beginning(text: str, position: int, tag: str) -> int:
     return len(text) - at if at >= 0 and tag.startswith(text[at:]) else 0
 
 
-class Body(NamedTuple):
+class ToolCodeBody(NamedTuple):
     """The call in a block."""
 
     name: str | None
@@ -104,7 +104,7 @@ NAME_KEYS: Final = ("tool_name", "name", "tool")
 ARGUMENT_KEYS: Final = ("parameters", "args", "arguments", "input")
 
 
-def parse_body(text: str) -> Body | None:
+def parse_body(text: str) -> ToolCodeBody | None:
     """Return the call in a block's body; None if the body has no known form."""
     text = text.strip()
     if len(text) >= 6 and text.startswith("```") and text.endswith("```"):
@@ -117,7 +117,7 @@ def parse_body(text: str) -> Body | None:
 _FENCE_WORD: Final = re.compile(r"\w*\s")
 
 
-def _parse_json(text: str) -> Body | None:
+def _parse_json(text: str) -> ToolCodeBody | None:
     try:
         payload = finite_json(text)
     except (ValueError, RecursionError):
@@ -129,9 +129,9 @@ def _parse_json(text: str) -> Body | None:
     )
     arguments_key = next((key for key in ARGUMENT_KEYS if isinstance(payload.get(key), dict)), None)
     if name_key is None or arguments_key is None:
-        return Body(None, payload, {})
+        return ToolCodeBody(None, payload, {})
     extra = {key: value for key, value in payload.items() if key not in (name_key, arguments_key)}
-    return Body(payload[name_key], payload[arguments_key], extra)
+    return ToolCodeBody(payload[name_key], payload[arguments_key], extra)
 
 
 def _too_deep(value: Json) -> bool:
@@ -167,7 +167,7 @@ _TOKEN: Final = re.compile(
 )
 
 
-def _parse_python(text: str) -> Body | None:
+def _parse_python(text: str) -> ToolCodeBody | None:
     header = _HEADER.match(text)
     if header is None or len(text) > MAX_PYTHON:
         return None
@@ -183,7 +183,7 @@ def _parse_python(text: str) -> Body | None:
             _add(arguments, keyword.arg, _literal(keyword.value))
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
-    return Body(header[2], arguments, {})
+    return ToolCodeBody(header[2], arguments, {})
 
 
 def _scan_arguments(text: str, position: int) -> tuple[str, int]:

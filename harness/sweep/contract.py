@@ -28,7 +28,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.printable import printable, shorten
 
 from .row import Row
-from .stream import Stream
+from .stream import CapturedStream
 
 MAX_SENTENCE: Final = 400
 """The maximum number of characters of a sentence in a row."""
@@ -67,7 +67,7 @@ class Settings:
     """The numbers of the laws that are also checked."""
 
 
-def judge_batch(batch: Sequence[Stream], settings: Settings) -> list[Row]:
+def judge_batch(batch: Sequence[CapturedStream], settings: Settings) -> list[Row]:
     """Return the verdicts of a batch, in order. A stream that can't be judged gets the verdict
     ``error``.
 
@@ -122,7 +122,9 @@ def open_adapter(target: Target, settings: Settings) -> Adapter:
     return replace(adapter, losses=(*adapter.losses, *read_losses(target.losses)))
 
 
-def _judge(stream: Stream, settings: Settings, adapter: Adapter, against: Adapter | None) -> Row:
+def _judge(
+    stream: CapturedStream, settings: Settings, adapter: Adapter, against: Adapter | None
+) -> Row:
     exchange = stream.exchange
     blank = Row(
         id=printable(stream.id),
@@ -220,7 +222,7 @@ def _compared(verdict: Row, judged: ExchangeJudgement, before: ExchangeJudgement
     )
 
 
-def _with_laws(verdict: Row, stream: Stream, adapter: Adapter, laws: Sequence[int]) -> Row:
+def _with_laws(verdict: Row, stream: CapturedStream, adapter: Adapter, laws: Sequence[int]) -> Row:
     """Return the verdict with the verdicts of the checked laws. A broken law fails the row."""
     results = dict(_law_results(stream, adapter, laws))
     broken = [
@@ -236,7 +238,7 @@ def _with_laws(verdict: Row, stream: Stream, adapter: Adapter, laws: Sequence[in
 
 
 def _law_results(
-    stream: Stream, adapter: Adapter, laws: Sequence[int]
+    stream: CapturedStream, adapter: Adapter, laws: Sequence[int]
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     assert stream.exchange is not None  # see _judge
     options = RunOptions(cassette=stream.id, provider=stream.exchange.provider)

@@ -22,7 +22,7 @@ from harness.cassettes.redaction.secrets import mask
 from harness.cassettes.yaml import MAX_BYTES
 
 from .files import File, Folder, is_url, list_files, need, open_file
-from .stream import COLUMNS, Stream, SweepError, stream_of_row
+from .stream import COLUMNS, CapturedStream, SweepError, stream_of_row
 
 PART_BYTES: Final = 16 * 1024 * 1024
 """The maximum size of a part of JSON lines, and of the recordings in a part together."""
@@ -179,7 +179,7 @@ def _recordings(files: Sequence[File], in_folder: bool) -> Iterator[InputPart]:
             group = []
 
 
-def batches(part: InputPart) -> Iterator[list[Stream]]:
+def batches(part: InputPart) -> Iterator[list[CapturedStream]]:
     """Yield the streams of a part, `BATCH` at a time. Raises `SweepError` or `OSError` for a file
     that can't be read.
     """
@@ -188,7 +188,7 @@ def batches(part: InputPart) -> Iterator[list[Stream]]:
         yield batch
 
 
-def _of_row_group(part: InputPart) -> Iterator[Stream]:
+def _of_row_group(part: InputPart) -> Iterator[CapturedStream]:
     (path,) = part.paths
     parquet = _parquet(path)
     columns = [name for name in parquet.schema_arrow.names if name in COLUMNS]
@@ -199,7 +199,7 @@ def _of_row_group(part: InputPart) -> Iterator[Stream]:
             number += 1
 
 
-def _of_lines(part: InputPart) -> Iterator[Stream]:
+def _of_lines(part: InputPart) -> Iterator[CapturedStream]:
     (path,) = part.paths
     with open_file(path) as lines:
         lines.seek(part.start)
@@ -207,41 +207,41 @@ def _of_lines(part: InputPart) -> Iterator[Stream]:
             yield stream_of_line(line, f"{path}:{number}")
 
 
-def stream_of_line(line: bytes, source: str) -> Stream:
+def stream_of_line(line: bytes, source: str) -> CapturedStream:
     """Return the stream of a line of JSON; for a faulty line, a stream without an exchange."""
     try:
         row = _decode(line.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError) as error:
         fault = "the line is not JSON"
-        return Stream(source, source, None, f"{fault}: {error}", group=fault)
+        return CapturedStream(source, source, None, f"{fault}: {error}", group=fault)
     if not isinstance(row, dict):
         fault = "the line is not a JSON object"
-        return Stream(source, source, None, fault, group=fault)
+        return CapturedStream(source, source, None, fault, group=fault)
     return stream_of_row(row, source)
 
 
-def _of_files(part: InputPart) -> Iterator[Stream]:
+def _of_files(part: InputPart) -> Iterator[CapturedStream]:
     for path in part.paths:
         try:
             with open_file(path) as file:
                 data = file.read(MAX_BYTES + 1)
             exchanges = read_recording(data, path).exchanges
         except UnknownFormat as error:
-            yield Stream(path, path, None, _reason(error, path), skipped=part.in_folder)
+            yield CapturedStream(path, path, None, _reason(error, path), skipped=part.in_folder)
             continue
         except (CassetteError, OSError) as error:
-            yield Stream(path, path, None, _reason(error, path))
+            yield CapturedStream(path, path, None, _reason(error, path))
             continue
         for number, exchange in enumerate(exchanges, 1):
             source = f"{path}:{number}"
-            yield Stream(source, source, exchange)
+            yield CapturedStream(source, source, exchange)
 
 
 def _reason(error: Exception, path: str) -> str:
     return str(error).removeprefix(f"{path}: ")
 
 
-def stream_at(source: str) -> Stream | None:
+def stream_at(source: str) -> CapturedStream | None:
     """Return the stream at a place such as ``day.parquet:17``: a row of a table, or an exchange of
     a recording. None if the text does not name such a place. Raises `SweepError` or `OSError`.
     """

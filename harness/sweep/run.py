@@ -18,7 +18,7 @@ from .files import UNFINISHED, Folder
 from .output import read_summary, write_part
 from .parts import InputPart, batches, plan
 from .row import Row
-from .stream import Stream, SweepError
+from .stream import CapturedStream, SweepError
 from .summary import Summary
 
 MANIFEST: Final = "_sweep.json"
@@ -133,4 +133,4 @@ def _rows(part: InputPart, settings: Settings) -> Iterator[Row]:
     except OSError as error:  # a file that became unreadable, or a damaged row group
         source = f"{part.paths[0]}:{part.row}"
         fault = f"the rest of the part can't be read: {error}"
-        yield from judge_batch([Stream(source, source, None, fault)], settings)
+        yield from judge_batch([CapturedStream(source, source, None, fault)], settings)

@@ -38,7 +38,7 @@ class RowError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class CapturedStream:
     """One captured stream."""
 
     id: str
@@ -70,7 +70,7 @@ COLUMNS: Final = {
 """The columns of an input row. Other columns are not read."""
 
 
-def stream_of_row(row: Mapping[str, Any], source: str) -> Stream:
+def stream_of_row(row: Mapping[str, Any], source: str) -> CapturedStream:
     """Return the stream of a row; for a faulty row, a stream without an exchange."""
     name = row.get("id")
     known = str(name) if isinstance(name, str | int) else source
@@ -79,13 +79,13 @@ def stream_of_row(row: Mapping[str, Any], source: str) -> Stream:
             raise RowError("the row has no id")
         if not isinstance(name, str | int):
             raise RowError.of("id", name, "a string")
-        return Stream(known, source, _exchange(row))
+        return CapturedStream(known, source, _exchange(row))
     except RowError as error:
-        return Stream(known, source, None, str(error), group=error.group)
+        return CapturedStream(known, source, None, str(error), group=error.group)
     except Exception as error:  # noqa: BLE001  # one row must not end a sweep of millions
         kind = type(error).__name__
         fault = f"the row can't be read: {kind}: {shorten(str(error), 200)}"
-        return Stream(known, source, None, fault, group=f"the row can't be read: {kind}")
+        return CapturedStream(known, source, None, fault, group=f"the row can't be read: {kind}")
 
 
 def _exchange(row: Mapping[str, Any]) -> Exchange:

@@ -27,7 +27,7 @@ class Example(Struct, frozen=True):
     group: str = ""
 
 
-class Reason(Struct):
+class ReasonCount(Struct):
     """Red or failed rows with the same group: their sentences differ only in values."""
 
     rows: int = 0
@@ -52,7 +52,7 @@ class Summary(Struct):
     """Rows by an aspect that the adapter keeps and the baseline did not keep."""
     laws: dict[str, dict[str, int]] = field(default_factory=dict)
     """Rows by the number of a law and its verdict."""
-    reasons: dict[str, dict[str, dict[str, Reason]]] = field(default_factory=dict)
+    reasons: dict[str, dict[str, dict[str, ReasonCount]]] = field(default_factory=dict)
     """Examples by verdict, layer and reason."""
     other_reasons: int = 0
     """The number of rows with a reason beyond `MOST_REASONS`."""
@@ -80,7 +80,7 @@ class Summary(Struct):
             group = verdict.group or verdict.sentence
             example = Example(verdict.id, verdict.source, verdict.sentence, group)
             word = "variant" if verdict.variants else verdict.verdict
-            self._add_reason(word, verdict.layer, Reason(1, [example]))
+            self._add_reason(word, verdict.layer, ReasonCount(1, [example]))
 
     def merge(self, other: Summary) -> None:
         """Add the counts of another summary."""
@@ -95,7 +95,7 @@ class Summary(Struct):
                 for reason in reasons.values():
                     self._add_reason(word, layer, reason)
 
-    def _add_reason(self, word: str, layer: str, reason: Reason) -> None:
+    def _add_reason(self, word: str, layer: str, reason: ReasonCount) -> None:
         reasons = self.reasons.setdefault(word, {}).setdefault(layer, {})
         key = reason.examples[0].group
         known = reasons.get(key)
@@ -103,7 +103,7 @@ class Summary(Struct):
             if len(reasons) >= MOST_REASONS:
                 self.other_reasons += reason.rows
                 return
-            reasons[key] = Reason(reason.rows, reason.examples[:EXAMPLES])
+            reasons[key] = ReasonCount(reason.rows, reason.examples[:EXAMPLES])
             return
         known.rows += reason.rows
         examples = [*known.examples, *reason.examples]

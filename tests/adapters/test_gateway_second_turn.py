@@ -16,7 +16,7 @@ import pytest
 from harness.adapters import Adapter
 from harness.adapters.named import make_adapter, read_line
 from harness.adapters.results import media_result
-from harness.judging.aspect_run import Item, judge_second_turns
+from harness.judging.aspect_run import JudgedExchange, judge_second_turns
 from harness.judging.results import Result
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
@@ -61,7 +61,7 @@ def adapter_of(wire: str, url: str, folder: Path) -> Adapter:
 
 
 def judged(adapter: Adapter) -> Result:
-    [cell] = judge_second_turns([Item("calls", 1, RECORDED)], [adapter])
+    [cell] = judge_second_turns([JudgedExchange("calls", 1, RECORDED)], [adapter])
     return cell
 
 

@@ -9,8 +9,8 @@ import pytest
 from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
 from harness.cassettes.journal import (
+    Arrived,
     Ended,
-    Read,
     encode_fact,
     read_journal,
 )
@@ -29,7 +29,7 @@ API = (Exchange(Request("POST", "https://h/x", {"a": ["b"]}, b"\xff"), 200, {}, 
         (HEAD_LINE, ()),
         (HEAD_LINE + ASKED, ()),
         (UNFINISHED, API + CLI),
-        (UNFINISHED + encode_fact(Read(2, None, b"x"))[:-1], API + CLI),
+        (UNFINISHED + encode_fact(Arrived(2, None, b"x"))[:-1], API + CLI),
         (UNFINISHED + encode_fact(Ended(1, "aborted"))[:9], API + CLI),
     ],
 )
@@ -44,7 +44,7 @@ def test_a_journal_is_readable_wherever_it_stops(
     [
         (HEAD_LINE[:30], "u:1: not the first line of a journal"),
         (HEAD_LINE.replace(b":1,", b":2,"), "u:1: format 2 is newer than 1"),
-        (HEAD_LINE + encode_fact(Read(1, 1.0, b"x")), "u:2: not a line of a journal: 1"),
+        (HEAD_LINE + encode_fact(Arrived(1, 1.0, b"x")), "u:2: not a line of a journal: 1"),
         (
             HEAD_LINE + b'{"line": "odd", "exchange": 1}\n',
             "u:2: not a line of a journal: Invalid value 'odd'",

@@ -14,7 +14,7 @@ from msgspec.json import encode
 
 from harness.cassettes import CassetteError
 from harness.cli.main import main
-from harness.project.corpus import Recording, Repository, blob_id, read_lock
+from harness.project.corpus import CorpusFile, Repository, blob_id, read_lock
 from harness.project.suite import CASSETTES
 
 TEXT = (CASSETTES / "gemini-api" / "calls-and-text.yaml").read_bytes()
@@ -25,7 +25,7 @@ PATH = "tests/a b#[1].yaml"
 
 def write_lock(lock: Path, **changes: object) -> None:
     facts: dict[str, object] = {"path": PATH, "blob": blob_id(TEXT), "size": len(TEXT)} | changes
-    file = Recording(**facts, wire="gemini-api", exchanges=2, streamed=2)  # type: ignore[arg-type]  # the rows give the other fields
+    file = CorpusFile(**facts, wire="gemini-api", exchanges=2, streamed=2)  # type: ignore[arg-type]  # the rows give the other fields
     lock.write_bytes(encode(Repository(NAME, COMMIT, "MIT", (file,))) + b"\n")
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from harness.cassettes import Cassette, Request
-from harness.cassettes.journal import Answered, Read, Started, encode_fact, encode_head
+from harness.cassettes.journal import Answered, Arrived, Started, encode_fact, encode_head
 from harness.cassettes.vcrpy import export
 from harness.cassettes.yaml import parse
 from harness.cli.main import main
@@ -84,7 +84,7 @@ def test_exchanges_of_other_formats_are_searched(capsys: pytest.CaptureFixture[s
         encode_head(ORIGIN)
         + encode_fact(Started(0, PLAIN.request))
         + encode_fact(Answered(0, 200, "", {}))
-        + encode_fact(Read(0, 1.0, b"\xff" + SECRET.encode())),
+        + encode_fact(Arrived(0, 1.0, b"\xff" + SECRET.encode())),
     )
     assert main(["scan", "stock.yaml", "unfinished.yaml.part"]) == 1
     out = capsys.readouterr().out.splitlines()

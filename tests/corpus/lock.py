@@ -22,7 +22,7 @@ from typing import Any
 
 from msgspec.json import encode
 
-from harness.project.corpus import LOCK, Recording, Repository, blob_id, read_lock
+from harness.project.corpus import LOCK, CorpusFile, Repository, blob_id, read_lock
 
 WIRES = {
     "googleai": "gemini-api",
@@ -118,7 +118,7 @@ def repositories(folders: list[Path], clones: Path | None) -> tuple[list[Reposit
                 left_out["blanked cookies, and no clone"] += 1
                 continue
             wire = row.get("wire") or WIRES[row["provider"]]
-            recordings.append(Recording(path, blob, size, wire, *counts(row)))
+            recordings.append(CorpusFile(path, blob, size, wire, *counts(row)))
         licence = licence_of(first / head)
         name = head.replace("+", "/", 1)
         found.append(Repository(name, row["commit"], licence, tuple(recordings)))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.dialects import DIALECTS, Dialect, _dialect
-from harness.dialects.dialect import Mutations, Place
+from harness.dialects.dialect import Mutations, PayloadPlace
 from harness.proving.mutation.operators import OPERATORS
 
 WHOLE: dict[str, Any] = {
@@ -41,14 +41,14 @@ PAYLOADS: list[dict[str, Any]] = [
 
 
 def test_a_place_is_found_only_where_every_key_is_there() -> None:
-    places = list(Place("a", ("b", "c", 0, "d")).find(PAYLOADS))
+    places = list(PayloadPlace("a", ("b", "c", 0, "d")).find(PAYLOADS))
     assert places == [({"d": "x"}, "d")]
-    assert list(Place("a", ("b", 0)).find(PAYLOADS)) == []
+    assert list(PayloadPlace("a", ("b", 0)).find(PAYLOADS)) == []
 
 
 def test_a_place_may_name_the_key_of_the_type() -> None:
     payload = {"op": "say", "words": "x"}
-    place = Place("say", ("words",), key="op")
+    place = PayloadPlace("say", ("words",), key="op")
     assert list(place.find([*PAYLOADS, payload, {"op": "stop"}])) == [(payload, "words")]
     (lost,) = (operator for operator in OPERATORS if operator.name == "error-lost")
     change = lost.make(

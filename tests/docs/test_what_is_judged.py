@@ -29,7 +29,7 @@ from harness.facts import (
     Transcript,
     fact_of_json,
 )
-from harness.judging.aspect_run import Item, judge_second_turns
+from harness.judging.aspect_run import JudgedExchange, judge_second_turns
 from harness.judging.aspects import judge_output
 from harness.providers.oracle import SecondTurnAspect
 from harness.stream.exchange import Exchange, Request
@@ -174,7 +174,7 @@ def judged(example: Example) -> tuple[Mapping[str, AspectVerdict], Mapping[str, 
     if example.part == "The second turn":
         body = json.dumps({"contents": given}).encode()
         adapter = replace(stated, second_request=lambda exchange, options: body)
-        [result] = judge_second_turns([Item("page", 1, exchange)], [adapter])
+        [result] = judge_second_turns([JudgedExchange("page", 1, exchange)], [adapter])
         return result.aspects, {finding.subject: finding for finding in result.findings}
     if "model" in block:
         assert block["model"] == EVENTS.name

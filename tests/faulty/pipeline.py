@@ -25,7 +25,7 @@ from harness.providers import PROVIDERS, Identity, declared_tools, detect_provid
 from harness.providers.provider import Normalizer
 from harness.stream.events import Event
 from harness.stream.framing import Frame
-from harness.stream.prompt import Origin
+from harness.stream.prompt import Maker
 from harness.stream.session import Session, Tool
 from tests.support.adapters import payloads_of
 
@@ -101,7 +101,7 @@ class AnswerFault(Fault):
         find = self.tool_code if tool_code else None
         ours = bool(tool_code and find is None)
         session.streamed, session.at_ms = asked(exchange).streamed, None
-        session.maker = Origin(PROVIDERS[provider].vendor, exchange.model)
+        session.maker = Maker(PROVIDERS[provider].vendor, exchange.model)
         if self.read or self.frame or cuts != "recorded":
             normalizer = self.normalizer(exchange, provider, ours)
             events = self.events_at_their_time(exchange, provider, cuts, normalizer, session)

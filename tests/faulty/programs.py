@@ -24,7 +24,7 @@ from harness.adapters.clients import CLIENTS, make_client_adapter
 from harness.adapters.environment import CERTIFICATE
 from harness.dialects import Payload
 from harness.dialects.mind.program import main
-from harness.dialects.mind.program.adapter import Run
+from harness.dialects.mind.program.adapter import RunProgram
 from harness.dialects.mind.program.adapter import adapt as adapt_program
 from harness.dialects.mind.program.files import Arguments
 from harness.dialects.mind.request import follow_up, tool_result, waiting_calls
@@ -56,7 +56,7 @@ class ProgramFault(Fault):
         return make_client_adapter(CLIENTS[self.column], CASSETTE, adapt)
 
     @property
-    def run(self) -> Run:
+    def run(self) -> RunProgram:
         def run(
             arguments: Sequence[str], environment: Mapping[str, str], folder: str
         ) -> tuple[bytes, int]:
@@ -190,7 +190,7 @@ def every_tool_may_run() -> Pieces:
 def text_after_a_call_is_lost() -> Pieces:
     """The parts after a call are neither reported nor sent back (the last state)."""
 
-    class Gemini(main.Gemini):
+    class Gemini(main.GeminiClient):
         def answer(self, asked: GenerateRequest, session: Session) -> Any:
             called = False
             for record in super().answer(asked, session):
@@ -198,7 +198,7 @@ def text_after_a_call_is_lost() -> Pieces:
                 if not (called and record["type"] == "assistant"):
                     yield record
 
-    return {"Gemini": Gemini}
+    return {"GeminiClient": Gemini}
 
 
 @faulty
@@ -303,7 +303,7 @@ def any_format_is_text() -> Pieces:
 def no_content_ends_the_program() -> Pieces:
     """An answer without content is an error of the program (the last state)."""
 
-    class Gemini(main.Gemini):
+    class Gemini(main.GeminiClient):
         def answer(self, asked: GenerateRequest, session: Session) -> Any:
             records = list(super().answer(asked, session))
             empty = [record["type"] for record in records] == ["result"] and not records[0][
@@ -314,7 +314,7 @@ def no_content_ends_the_program() -> Pieces:
                 [{"type": "error", "code": "AGENT_ERROR", "message": message}] if empty else records
             )
 
-    return {"Gemini": Gemini}
+    return {"GeminiClient": Gemini}
 
 
 @faulty

@@ -33,7 +33,7 @@ from harness.facts import (
     ends_in_call,
     finish_class,
 )
-from harness.judging.aspect_run import Item, items_with_second_turn, judge_second_turns
+from harness.judging.aspect_run import JudgedExchange, items_with_second_turn, judge_second_turns
 from harness.judging.aspects import judge_output, provider_of, transcript_of
 from harness.judging.judge import Cell
 from harness.judging.laws import LAWS
@@ -155,7 +155,7 @@ def red_aspects(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> set[str]:
 def red_aspects_of_second_turn(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> set[str]:
     exchange = recorded(cell)
     exchange = replace(exchange, provider=cell.case.provider or exchange.provider)
-    item = Item(cell.case.cassette, cell.case.exchange, exchange)
+    item = JudgedExchange(cell.case.cassette, cell.case.exchange, exchange)
     adapter = rebuild(fault)
     if adapter.second_request is None:
         return set()

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.dialects.anthropic.response import BARE_PAYLOADS
 from harness.stream import events as ev
-from harness.stream.tool_code import END, START, Block, Splitter, infer_name, parse_body
+from harness.stream.tool_code import END, START, Splitter, ToolCodeBlock, infer_name, parse_body
 
 from .pipeline import Items, Table, Wrapper
 from .tool_code_reader import AnySplitter, ToolCodeReader
@@ -33,7 +33,9 @@ def splitter(fault: type[AnySplitter]) -> type[AnySplitter]:
     return fault
 
 
-def edited(edit: Callable[[list[str | Block]], list[str | Block]]) -> type[AnySplitter]:
+def edited(
+    edit: Callable[[list[str | ToolCodeBlock]], list[str | ToolCodeBlock]],
+) -> type[AnySplitter]:
     """Our `Splitter`, whose pieces are changed by ``edit``; name and docstring are those of
     ``edit``.
     """
@@ -44,7 +46,7 @@ def edited(edit: Callable[[list[str | Block]], list[str | Block]]) -> type[AnySp
         def __init__(self) -> None:
             self.inner = Splitter()
 
-        def feed(self, text: str) -> list[str | Block]:
+        def feed(self, text: str) -> list[str | ToolCodeBlock]:
             return edit(self.inner.feed(text))
 
         def close(self) -> str:
@@ -61,7 +63,7 @@ class Watched:
         self.inner = Splitter()
         self.held = ""
 
-    def feed(self, text: str) -> list[str | Block]:
+    def feed(self, text: str) -> list[str | ToolCodeBlock]:
         pieces = self.inner.feed(text)
         self.held += text
         for piece in pieces:
@@ -84,10 +86,10 @@ class BodyInPiecesIsLost(Watched):
     and is dropped (the first version).
     """
 
-    def feed(self, text: str) -> list[str | Block]:
+    def feed(self, text: str) -> list[str | ToolCodeBlock]:
         begun = self.body
         pieces = super().feed(text)
-        return pieces[1:] if begun and pieces and isinstance(pieces[0], Block) else pieces
+        return pieces[1:] if begun and pieces and isinstance(pieces[0], ToolCodeBlock) else pieces
 
 
 @splitter
@@ -96,12 +98,12 @@ class BodyInPiecesIsDoubled(Watched):
     block becomes text).
     """
 
-    def feed(self, text: str) -> list[str | Block]:
+    def feed(self, text: str) -> list[str | ToolCodeBlock]:
         begun = self.body
         pieces = super().feed(text)
-        if begun and pieces and isinstance(pieces[0], Block):
+        if begun and pieces and isinstance(pieces[0], ToolCodeBlock):
             body = begun + pieces[0].body
-            pieces[0] = Block(body, f"{START}{body}{END}")
+            pieces[0] = ToolCodeBlock(body, f"{START}{body}{END}")
         return pieces
 
 
@@ -109,7 +111,7 @@ class BodyInPiecesIsDoubled(Watched):
 class SplitStartTagLeaks(Watched):
     """A start tag that is cut is not joined, so the block leaks as text (the first version)."""
 
-    def feed(self, text: str) -> list[str | Block]:
+    def feed(self, text: str) -> list[str | ToolCodeBlock]:
         pieces = super().feed(text)
         return pieces if self.held.startswith(START) else [*pieces, *filter(None, [self.close()])]
 
@@ -122,7 +124,7 @@ class SplitEndTagMissed(Watched):
 
     missed = ""
 
-    def feed(self, text: str) -> list[str | Block]:
+    def feed(self, text: str) -> list[str | ToolCodeBlock]:
         if self.missed:
             self.missed += text
             return []
@@ -150,13 +152,13 @@ class UnfinishedBlockSwallowed(Watched):
 
 
 @edited
-def malformed_block_dropped(pieces: list[str | Block]) -> list[str | Block]:
+def malformed_block_dropped(pieces: list[str | ToolCodeBlock]) -> list[str | ToolCodeBlock]:
     """A block whose body cannot be read is dropped without a warning (the first version)."""
     return [piece for piece in pieces if isinstance(piece, str) or parse_body(piece.body)]
 
 
 @edited
-def only_bare_json(pieces: list[str | Block]) -> list[str | Block]:
+def only_bare_json(pieces: list[str | ToolCodeBlock]) -> list[str | ToolCodeBlock]:
     """A body in a fence or in Python syntax is dropped without a warning (the first version)."""
     return [
         piece for piece in pieces if isinstance(piece, str) or piece.body.strip().startswith("{")
@@ -164,12 +166,12 @@ def only_bare_json(pieces: list[str | Block]) -> list[str | Block]:
 
 
 @edited
-def text_after_the_calls(pieces: list[str | Block]) -> list[str | Block]:
+def text_after_the_calls(pieces: list[str | ToolCodeBlock]) -> list[str | ToolCodeBlock]:
     """The calls of a text come first, and then its text in one piece, whatever their order was (the
     first version).
     """
     text = "".join(piece for piece in pieces if isinstance(piece, str))
-    return [*(piece for piece in pieces if isinstance(piece, Block)), *filter(None, [text])]
+    return [*(piece for piece in pieces if isinstance(piece, ToolCodeBlock)), *filter(None, [text])]
 
 
 @TOOL_CODE.tool_code
@@ -186,7 +188,7 @@ class WrapperIsTheInput(ToolCodeReader):
     first version).
     """
 
-    def read_block(self, block: Block, candidate: int) -> Any:
+    def read_block(self, block: ToolCodeBlock, candidate: int) -> Any:
         signed, others = super().read_block(block, candidate)
         if isinstance(signed, ev.CallStart) and block.body.strip().startswith("{"):
             others = [ev.CallEnd(signed.call, json.loads(block.body))]

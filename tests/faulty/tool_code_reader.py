@@ -10,7 +10,7 @@ from itertools import count
 from typing import Protocol
 
 from harness.stream import events as ev
-from harness.stream.tool_code import Block, Splitter, parse_body
+from harness.stream.tool_code import Splitter, ToolCodeBlock, parse_body
 
 CONTENT = (
     *(ev.Reasoning, ev.CallStart, ev.Media, ev.Code, ev.CodeResult),
@@ -22,7 +22,7 @@ ENDS = (ev.Finish, ev.Error, ev.Blocked, ev.Incomplete)
 class AnySplitter(Protocol):
     """The interface of `Splitter`."""
 
-    def feed(self, text: str) -> list[str | Block]: ...
+    def feed(self, text: str) -> list[str | ToolCodeBlock]: ...
     def close(self) -> str: ...
 
 
@@ -74,7 +74,7 @@ class ToolCodeReader:
         yield from completed
 
     def read_block(
-        self, block: Block, candidate: int
+        self, block: ToolCodeBlock, candidate: int
     ) -> tuple[ev.Text | ev.CallStart | ev.NamelessCall, list[ev.Event]]:
         """The event of a block that can be signed, and the events after it."""
         body = parse_body(block.body)

@@ -19,7 +19,7 @@ from harness.providers import PROVIDERS, Answer
 from harness.specs import SpecError, is_features, read_features, read_spec
 from harness.stream.events import Event
 from harness.stream.framing import Frame, FramingError, frame_by_content
-from harness.stream.tool_code import Block, Splitter, parse_body
+from harness.stream.tool_code import Splitter, ToolCodeBlock, parse_body
 from tests.support.event_order import out_of_order
 
 ROOT = Path(__file__).parent.parent.parent
@@ -81,11 +81,12 @@ def _tool_code(data: bytes) -> None:
     splitter, text = Splitter(), data.decode("utf-8", "replace")
     middle = len(text) // 2
     pieces = [*splitter.feed(text[:middle]), *splitter.feed(text[middle:]), *splitter.close()]
-    assert "".join(piece.raw if isinstance(piece, Block) else piece for piece in pieces) == text, (
-        "text was lost or made"
-    )
+    assert (
+        "".join(piece.raw if isinstance(piece, ToolCodeBlock) else piece for piece in pieces)
+        == text
+    ), "text was lost or made"
     for piece in pieces:
-        if isinstance(piece, Block):
+        if isinstance(piece, ToolCodeBlock):
             parse_body(piece.body)
 
 

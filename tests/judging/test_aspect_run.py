@@ -10,7 +10,7 @@ import pytest
 from harness.adapters import AdapterError, RunOptions
 from harness.adapters.adapter import Output
 from harness.facts import Entry, Raised, Text, Transcript
-from harness.judging.aspect_run import Item, judge_items, judge_second_turns
+from harness.judging.aspect_run import JudgedExchange, judge_items, judge_second_turns
 from harness.judging.judge_results import AdapterResults, JudgeResults
 from harness.report import render_index
 from harness.report.aspect_text import results_text
@@ -43,7 +43,7 @@ def test_an_answer_with_a_nameless_call_has_no_second_turn(
         return b'{"contents": []}'
 
     adapter = replace(facts_adapter(), second_request=ask_again)
-    [cell] = judge_second_turns([Item("calls", 1, exchange(CALL % name))], [adapter])
+    [cell] = judge_second_turns([JudgedExchange("calls", 1, exchange(CALL % name))], [adapter])
     assert (cell.aspects["calls"], requests) == (verdict, asked)
 
 
@@ -69,7 +69,7 @@ def test_a_language_with_only_doubles_may_round_what_it_sends_back(
     second = json.dumps({"contents": contents}).encode()
     adapter = facts_adapter(lambda transcript: replace(transcript, doubles=doubles))
     adapter = replace(adapter, second_request=lambda answer, options: second)
-    [cell] = judge_second_turns([Item("calls", 1, exchange(body))], [adapter])
+    [cell] = judge_second_turns([JudgedExchange("calls", 1, exchange(body))], [adapter])
     assert cell.aspects["calls"] == verdict
     assert ("results" in cell.aspects) is (verdict != "wrong")
 
@@ -88,7 +88,9 @@ def test_an_adapter_may_answer_the_call_of_an_unknown_tool(declared: str, verdic
     contents = [{"role": role, "parts": [part]} for role, part in roles]
     second = json.dumps({"contents": contents}).encode()
     adapter = replace(facts_adapter(), second_request=lambda answer, options: second)
-    [cell] = judge_second_turns([Item("calls", 1, replace(recorded, request=request))], [adapter])
+    [cell] = judge_second_turns(
+        [JudgedExchange("calls", 1, replace(recorded, request=request))], [adapter]
+    )
     assert cell.aspects["results"] == verdict
 
 
@@ -99,7 +101,7 @@ def test_an_error_of_the_first_turn_is_no_error_of_the_second() -> None:
     adapter = replace(
         facts_adapter(), run=fail, second_request=lambda answer, options: "it has no second turn"
     )
-    [cell] = judge_second_turns([Item("calls", 1, exchange(STREAMED))], [adapter])
+    [cell] = judge_second_turns([JudgedExchange("calls", 1, exchange(STREAMED))], [adapter])
     assert (cell.verdict, cell.reason) == ("not-run", "the first turn is an error")
     assert cell.aspects == {"calls": "not_asked"}
 
@@ -115,7 +117,9 @@ def test_an_adapter_that_sends_no_second_request_is_an_error(
 
     adapter = facts_adapter(lambda transcript: replace(transcript, raised=raised))
     adapter = replace(adapter, second_request=sends_none)
-    [cell] = judge_second_turns([Item("calls", 1, exchange(CALL % b'"name": "f", '))], [adapter])
+    [cell] = judge_second_turns(
+        [JudgedExchange("calls", 1, exchange(CALL % b'"name": "f", '))], [adapter]
+    )
     shown = cell.reason if cell.verdict == "error" else ""
     assert shown == error, "an error of the first turn is none of the second"
     assert cell.verdict == ("error" if error else "not-run")
@@ -143,14 +147,16 @@ def test_cuts_in_the_same_places_are_asked_for_once(
         reads=tuple((None, body[end - size : end]) for size, end in zip(sizes, ends, strict=True)),
     )
     adapter = replace(facts_adapter(), run=run)
-    [cell] = judge_items([Item("calls", 1, cut)], [adapter], {}, ("recorded", "whole", "pieces"))
+    [cell] = judge_items(
+        [JudgedExchange("calls", 1, cut)], [adapter], {}, ("recorded", "whole", "pieces")
+    )
     assert (cell.verdict, reads) == ("passed", asked)
 
 
 @pytest.mark.parametrize(("streamed", "unary"), [(True, False), (False, True), (None, False)])
 def test_the_cells_of_a_unary_answer_are_marked(streamed: bool | None, unary: bool) -> None:
     adapter = replace(facts_adapter(), second_request=lambda answer, options: "no second turn")
-    item = Item("calls", 1, replace(exchange(CALL % b'"name": "f", '), streamed=streamed))
+    item = JudgedExchange("calls", 1, replace(exchange(CALL % b'"name": "f", '), streamed=streamed))
     [first] = judge_items([item], [adapter], {})
     [second] = judge_second_turns([item], [adapter])
     assert (first.unary, second.unary) == (unary, unary)
@@ -161,7 +167,7 @@ def test_a_cell_has_a_note_about_the_requests_of_its_adapter() -> None:
         conflict = Raised("HTTPError", "Conflict", 409)
         return replace(transcript, raised=conflict, asked_again=2, notes=("alt sse",))
 
-    item = Item("calls", 1, exchange(CALL % b'"name": "f", '))
+    item = JudgedExchange("calls", 1, exchange(CALL % b'"name": "f", '))
     [cell] = judge_items([item], [facts_adapter(asks_again)], {})
     assert cell.requests == "asked again 2×; alt sse"
     sentences = {finding.subject: finding.sentence for finding in cell.findings}
@@ -202,7 +208,9 @@ def test_asking_again_once_after_a_malformed_answer_is_free(
         entries = (Entry(None, (Text(text),)), Entry(None, (Text("Only one request"),)))
         return Transcript(entries, conflict, asked_again=times, entries_of_first_request=1)
 
-    [cell] = judge_items([Item("calls", 1, exchange(body))], [facts_adapter(asks_again)], {})
+    [cell] = judge_items(
+        [JudgedExchange("calls", 1, exchange(body))], [facts_adapter(asks_again)], {}
+    )
     failed = {finding.subject for finding in cell.red_findings}
     assert failed >= red
     assert bool(failed) == bool(red)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.judging.aspect_run import Item, judge_items
+from harness.judging.aspect_run import JudgedExchange, judge_items
 from harness.judging.attempts import attempts_after
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import ASKS, EXCHANGE, function_adapter
@@ -43,7 +43,7 @@ ERROR = Exchange(
 def verdicts(folder: Path, shim: str, first: Exchange, *following: Exchange) -> dict[str, str]:
     """The verdict of each aspect of the first exchange, for a client that asks again."""
     adapter = function_adapter(ASKS + shim, folder, "serve: ")
-    item = Item("c", 1, first, following)
+    item = JudgedExchange("c", 1, first, following)
     [cell] = judge_items([item], [adapter], {})
     return dict(cell.aspects)
 

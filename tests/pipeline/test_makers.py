@@ -15,7 +15,7 @@ from harness.providers import PROVIDERS
 from harness.stream.events import Unknown
 from harness.stream.exchange import Exchange
 from harness.stream.generation import GenerateRequest
-from harness.stream.prompt import Origin
+from harness.stream.prompt import Maker
 
 PARTS = (
     b'{"text": "Hm.", "thought": true, "thoughtSignature": "VEhP"},'
@@ -62,8 +62,8 @@ def test_a_part_of_an_answer_is_not_sent_to_another_vendor(monkeypatch: pytest.M
 def test_the_maker_is_the_model_that_answered() -> None:
     session = Session()
     harness.replay(ANSWER, provider="gemini-api", dialect="mind", session=session)
-    assert session.origin("U0lH") == Origin("gemini", "gemini-x")
-    assert session.origin({"executableCode": {"code": "1"}}) == Origin("gemini", "gemini-x")
+    assert session.origin("U0lH") == Maker("gemini", "gemini-x")
+    assert session.origin({"executableCode": {"code": "1"}}) == Maker("gemini", "gemini-x")
     assert session.origin("unknown") is None
 
 
@@ -72,9 +72,9 @@ def test_a_part_that_nests_too_deeply_has_a_maker() -> None:
     for _ in range(100_000):
         deep = {"a": deep}
     session = Session()
-    session.maker = Origin("gemini")
+    session.maker = Maker("gemini")
     session.note(Unknown("part", deep))
-    assert session.origin(deep) == Origin("gemini")
+    assert session.origin(deep) == Maker("gemini")
 
 
 def test_every_dialect_with_requests_is_asked() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from harness.cassettes import Origin, Request
 from harness.cassettes.journal import (
     Answered,
-    Read,
+    Arrived,
     Started,
     encode_fact,
     encode_head,
@@ -118,5 +118,5 @@ UNFINISHED = (
     + encode_fact(Started(2, None))
     + encode_fact(Answered(2, 200, "", {}))
     + encode_fact(Answered(1, 200, "OK", {}))
-    + encode_fact(Read(2, 1.5, b"\xc3"))
+    + encode_fact(Arrived(2, 1.5, b"\xc3"))
 )

@@ -20,11 +20,11 @@ import vcr
 
 from harness import Exchange, load
 from harness.cassettes import CassetteError, Origin
-from harness.cassettes.journal import Answered, Ended, Read, Started, read_journal
+from harness.cassettes.journal import Answered, Arrived, Ended, Started, read_journal
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
 from harness.recording import register, use_cassette
-from harness.recording.journal_writer import FrameBuffer, JournalWriter, Piece
+from harness.recording.journal_writer import FrameBuffer, JournalPiece, JournalWriter
 from harness.recording.transport import transports
 from tests.recording.clients import part_of, parts_of
 from tests.support.raw_server import Connection, raw_server
@@ -63,7 +63,7 @@ def test_the_journal_is_a_prefix_of_the_final_recording(kind: str, rules: str) -
     for cuts in cuts_of(body):
         whole = redactor.reads(tuple((float(number), data) for number, data in enumerate(cuts)))
         buffer = FrameBuffer(redactor)
-        pieces: list[Piece] = []
+        pieces: list[JournalPiece] = []
         for number, data in enumerate(cuts):
             pieces += buffer.feed(float(number), data)
             so_far = written_reads(pieces)
@@ -77,7 +77,7 @@ def test_the_journal_is_a_prefix_of_the_final_recording(kind: str, rules: str) -
         assert tuple(written) == whole
 
 
-def written_reads(pieces: list[Piece]) -> list[tuple[float | None, bytes]]:
+def written_reads(pieces: list[JournalPiece]) -> list[tuple[float | None, bytes]]:
     """The reads that a reader of the journal gets."""
     reads: list[tuple[float | None, bytes]] = []
     for piece in pieces:
@@ -95,19 +95,21 @@ def test_a_read_is_given_out_when_its_frame_ends() -> None:
         b'data: {"access_token": "REDACTED"}\n\n',
         *(b"", b""),
     ]
-    assert buffer.close() == [Piece(4.0, b'data: {"a'), Piece(5.0, b'": 1}')]
+    assert buffer.close() == [JournalPiece(4.0, b'data: {"a'), JournalPiece(5.0, b'": 1}')]
 
 
 def test_a_read_is_divided_where_a_frame_ends() -> None:
     buffer = FrameBuffer(Redactor())
-    assert buffer.feed(0.0, b'{"a": 1}\n{"access_token": "opa') == [Piece(0.0, b'{"a": 1}\n')]
+    assert buffer.feed(0.0, b'{"a": 1}\n{"access_token": "opa') == [
+        JournalPiece(0.0, b'{"a": 1}\n')
+    ]
     assert buffer.feed(1.0, b'que-1"}\n{') == [
-        Piece(0.0, b'{"access_token": "REDACTED', continues=True),
-        Piece(1.0, b'"}\n'),
+        JournalPiece(0.0, b'{"access_token": "REDACTED', continues=True),
+        JournalPiece(1.0, b'"}\n'),
     ]
     assert buffer.feed(2.0, b'"b": 1}\n') == [
-        Piece(1.0, b"{", continues=True),
-        Piece(2.0, b'"b": 1}\n'),
+        JournalPiece(1.0, b"{", continues=True),
+        JournalPiece(2.0, b'"b": 1}\n'),
     ]
 
 
@@ -331,7 +333,7 @@ def test_the_reads_of_a_divided_read_are_one(tmp_path: Path) -> None:
     written.put(Started(1, None))
     written.put(Answered(1, 200, "OK", {}))
     for at_ms, data in reads:
-        written.put(Read(1, at_ms, data))
+        written.put(Arrived(1, at_ms, data))
     (exchange,) = read_journal(part_of(tmp_path / "c.yaml").read_bytes(), "c").exchanges
     assert list(exchange.reads) == reads[:2]
     assert exchange.end == "cut"

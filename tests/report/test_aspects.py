@@ -14,7 +14,7 @@ from harness.judging.results import Evidence, Stream, unjudged
 from harness.report import ReportError, Run, compare_runs, render_index
 from harness.report.aspect_counts import command_of, errors_of, losses_of
 from harness.report.aspect_text import results_text
-from harness.report.compare import Kind, changes_text, count_kinds
+from harness.report.compare import ChangeKind, changes_text, count_kinds
 from harness.report.judge_run import compared_runs, merge_results, run_of
 from tests.report.page_reader import Page
 from tests.support.aspect_samples import (
@@ -302,7 +302,7 @@ def test_a_comparison_lists_aspects_that_became_or_were_red() -> None:
         (aspect.aspect, aspect.before, aspect.after, aspect.is_worse)
         for aspect in changes[0].aspects
     ] == [("text", "kept", "wrong", True), ("finish", "lost", "kept", False)]
-    shown: list[Kind] = ["broken"]
+    shown: list[ChangeKind] = ["broken"]
     assert changes_text(changes, {"new": "new = other:replay"}, shown).splitlines() == [
         "broken: gemini-api/a:1[new] (failed)",
         "  text: kept → wrong: the wire ends with 1; the adapter gives no reason",

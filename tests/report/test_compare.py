@@ -14,7 +14,7 @@ from harness.judging.results import (
     Verdict,
 )
 from harness.report import (
-    Change,
+    CellChange,
     Run,
     compare_runs,
     render,
@@ -107,4 +107,4 @@ def test_the_index_lists_the_changes_since_the_baseline() -> None:
 
 def test_a_change_needs_a_cell_before_or_after() -> None:
     with pytest.raises(AssertionError):
-        _ = Change("new", None, None).cell
+        _ = CellChange("new", None, None).cell

@@ -9,11 +9,13 @@ import pytest
 
 from harness.cassettes.yaml import parse_located
 from harness.specs import SpecFile, kept, reader
-from harness.specs.checks import Known
+from harness.specs.checks import KnownNames
 from harness.specs.lines import DEPTH, Lines
 
 SPECS = Path(__file__).parents[2] / "specs"
-KNOWN = Known({"art": 1}, ["gemini-api"], {"text.streaming"}, {"art": ["loss"]}, None, {"a": "b"})
+KNOWN = KnownNames(
+    {"art": 1}, ["gemini-api"], {"text.streaming"}, {"art": ["loss"]}, None, {"a": "b"}
+)
 TEXT = """\
 harness: 1
 cases:
@@ -69,7 +71,9 @@ def test_values_keep_their_types() -> None:
         (TEXT, replace(KNOWN, adapters={"a": "art"}), "1"),
     ],
 )
-def test_another_text_name_or_version_is_read_again(text: str, known: Known, version: str) -> None:
+def test_another_text_name_or_version_is_read_again(
+    text: str, known: KnownNames, version: str
+) -> None:
     key = kept.key_of(TEXT, KNOWN, "1")
     other = kept.key_of(text, known, version)
     data, lines = read(TEXT)

@@ -10,11 +10,11 @@ from harness.stream.prompt import (
     Choice,
     Function,
     Instruction,
+    Maker,
     Media,
     Message,
     Native,
     Opaque,
-    Origin,
     Prompt,
     Redacted,
     Result,
@@ -25,10 +25,10 @@ from harness.stream.prompt import (
     without_foreign,
 )
 
-CLAUDE = Origin("anthropic", "claude-x")
+CLAUDE = Maker("anthropic", "claude-x")
 
 
-def signed(value: str = "QUJD", origin: Origin | None = CLAUDE) -> Opaque:
+def signed(value: str = "QUJD", origin: Maker | None = CLAUDE) -> Opaque:
     return Opaque(value, origin)
 
 
@@ -47,8 +47,8 @@ def test_a_signature_goes_only_to_its_maker() -> None:
     ]
 
 
-@pytest.mark.parametrize("origin", [None, Origin("gemini"), Origin("gemini", "gemini-x")])
-def test_a_signature_of_the_vendor_or_of_no_known_one_is_sent(origin: Origin | None) -> None:
+@pytest.mark.parametrize("origin", [None, Maker("gemini"), Maker("gemini", "gemini-x")])
+def test_a_signature_of_the_vendor_or_of_no_known_one_is_sent(origin: Maker | None) -> None:
     part = Text("a", signature=signed(origin=origin))
     assert sent(part) == ([part], [])
 

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.stream.session import Tool
-from harness.stream.tool_code import MAX_DEPTH, Block, Splitter, infer_name, parse_body
+from harness.stream.tool_code import MAX_DEPTH, Splitter, ToolCodeBlock, infer_name, parse_body
 
 
-def split(*pieces: str) -> list[str | Block]:
+def split(*pieces: str) -> list[str | ToolCodeBlock]:
     """The whole output, with adjacent texts joined."""
     splitter = Splitter()
-    items: list[str | Block] = []
+    items: list[str | ToolCodeBlock] = []
     for item in [*(item for piece in pieces for item in splitter.feed(piece)), splitter.close()]:
         if isinstance(item, str) and items and isinstance(items[-1], str):
             items[-1] += item
@@ -27,11 +27,11 @@ def split(*pieces: str) -> list[str | Block]:
     return items
 
 
-def block(body: str) -> Block:
-    return Block(body, f"<tool_code>{body}</tool_code>")
+def block(body: str) -> ToolCodeBlock:
+    return ToolCodeBlock(body, f"<tool_code>{body}</tool_code>")
 
 
-TEXTS: list[tuple[str, list[str | Block]]] = [
+TEXTS: list[tuple[str, list[str | ToolCodeBlock]]] = [
     ("", []),
     ("just text", ["just text"]),
     (
@@ -56,7 +56,7 @@ TEXTS: list[tuple[str, list[str | Block]]] = [
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS)
 def test_blocks_are_found_in_one_piece_and_in_single_characters(
-    text: str, expected: list[str | Block]
+    text: str, expected: list[str | ToolCodeBlock]
 ) -> None:
     assert split(text) == expected
     assert split(*text) == expected

@@ -10,11 +10,11 @@ import pytest
 
 from harness.sweep.contract import Settings, judge_batch
 from harness.sweep.row import COLUMNS, Row
-from harness.sweep.stream import Stream, stream_of_row
+from harness.sweep.stream import CapturedStream, stream_of_row
 from tests.support.captured import OWN, body, row, write_shim
 
 
-def streams(*rows: dict[str, Any]) -> list[Stream]:
+def streams(*rows: dict[str, Any]) -> list[CapturedStream]:
     return [stream_of_row(values, f"day:{n}") for n, values in enumerate(rows, 1)]
 
 

@@ -11,7 +11,7 @@ from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.sweep import files, parts
 from harness.sweep.files import Folder
 from harness.sweep.parts import InputPart, batches, plan, stream_at
-from harness.sweep.stream import Stream, SweepError
+from harness.sweep.stream import CapturedStream, SweepError
 from tests.support.captured import URL, body, need_scale, row, write_lines, write_parquet
 
 OUT = Folder("out")
@@ -23,7 +23,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def read(*planned: InputPart) -> list[Stream]:
+def read(*planned: InputPart) -> list[CapturedStream]:
     return [stream for part in planned for batch in batches(part) for stream in batch]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.stream.exchange import Exchange
-from harness.sweep.stream import COLUMNS, Stream, stream_of_row
+from harness.sweep.stream import COLUMNS, CapturedStream, stream_of_row
 from tests.support.captured import URL, body, row
 
 
@@ -112,7 +112,7 @@ def test_every_column_is_described() -> None:
 
 
 def test_other_columns_are_ignored() -> None:
-    assert isinstance(stream_of_row(row("s", colour="red"), "day:1"), Stream)
+    assert isinstance(stream_of_row(row("s", colour="red"), "day:1"), CapturedStream)
     assert exchange_of(colour="red") == exchange_of()
 
 

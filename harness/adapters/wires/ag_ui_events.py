@@ -16,6 +16,7 @@ from harness.stream.printable import short_json
 
 from .wire_reader import Unreadable
 
+# 2⁵³ − 1, JavaScript's Number.MAX_SAFE_INTEGER.
 _LARGEST: Final = 9_007_199_254_740_991
 _COUNTS: Final = (
     *("inputTokens", "outputTokens", "totalTokens", "reasoningTokens"),

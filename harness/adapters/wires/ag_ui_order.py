@@ -18,7 +18,7 @@ from harness.stream.printable import short_json
 
 from .wire_reader import Unreadable
 
-Event = dict[str, Json]
+AgUiEvent = dict[str, Json]
 
 _ASIDE: Final = frozenset(
     {
@@ -101,7 +101,7 @@ class Chunks:
     def __init__(self) -> None:
         self._open: dict[Json, _Stream] = {}
 
-    def expand(self, event: Event) -> Iterator[Event]:
+    def expand(self, event: AgUiEvent) -> Iterator[AgUiEvent]:
         """Yield the events for an event. Raises `Unreadable`."""
         kind = event["type"]
         if kind in _CHUNKS:
@@ -114,7 +114,7 @@ class Chunks:
             yield self._end(event.get("subagentRunId"))
         yield event
 
-    def _chunk(self, event: Event, family: _Family) -> Iterator[Event]:
+    def _chunk(self, event: AgUiEvent, family: _Family) -> Iterator[AgUiEvent]:
         owner = self._owner(event, family)
         stream, key = self._open.get(owner), family.key
         if stream is None or stream.family is not family or event.get(key, stream.id) != stream.id:
@@ -140,7 +140,7 @@ class Chunks:
             delta = event.get("delta", "")
             yield {"type": family.content, key: stream.id, "delta": delta, **of_owner}
 
-    def _owner(self, event: Event, family: _Family) -> Json:
+    def _owner(self, event: AgUiEvent, family: _Family) -> Json:
         """Return the agent whose item a chunk continues, or begins."""
         tag, item = event.get("subagentRunId"), event.get(family.key)
         holders = {
@@ -157,7 +157,7 @@ class Chunks:
             raise Unreadable(f"{event['type']} has no id, and {len(holders)} items are open")
         return next(iter(holders))
 
-    def _end(self, owner: Json) -> Event:
+    def _end(self, owner: Json) -> AgUiEvent:
         stream = self._open.pop(owner)
         of_owner = {} if owner is None else {"subagentRunId": owner}
         return {"type": stream.family.end, stream.family.key: stream.id, **of_owner}
@@ -180,7 +180,7 @@ class Order:
         self._subagents: set[Json] = set()
         self._closed: set[Json] = set()
 
-    def check(self, event: Event) -> None:
+    def check(self, event: AgUiEvent) -> None:
         """Raise `Unreadable` if the event comes at a wrong place."""
         kind = event["type"]
         self._check_run(kind)
@@ -230,7 +230,7 @@ class Order:
             case "failed", _:
                 raise Unreadable(f"{kind} comes after RUN_ERROR")
 
-    def _start(self, event: Event, family: _Family, owner: Json) -> None:
+    def _start(self, event: AgUiEvent, family: _Family, owner: Json) -> None:
         kind, item, owners = event["type"], event[family.key], self._owners[family.owners]
         if item in self._open[family]:
             raise Unreadable(f"{kind} of {short_json(item)} comes before its {family.end}")
@@ -273,14 +273,14 @@ class Order:
             self._subagents.discard(subagent)
             self._closed.add(subagent)
 
-    def _encrypted(self, event: Event, owner: Json) -> None:
+    def _encrypted(self, event: AgUiEvent, owner: Json) -> None:
         item, owners = event["entityId"], self._owners["call"]
         if event["subtype"] == "message":
             known = self._owners["message"]
             owners = known if item in known else self._owners["reasoning"]
         self._check_owner(event["type"], owner, owners, item)
 
-    def _restate(self, messages: list[Event]) -> None:
+    def _restate(self, messages: list[AgUiEvent]) -> None:
         """Note the owners of the messages that the event repeats."""
         for message in messages:
             kind = message["role"] if message["role"] in ("reasoning", "activity") else "message"

@@ -51,6 +51,7 @@ class AnthropicMessages(WireReader):
             self._begin(object_in(message, "message"))
         elif kind == "message" and not self._framed:
             self._begin(message, whole=True)
+        # Anthropic's documentation: "Event streams may also include any number of `ping` events."
         elif kind == "ping":
             pass
         elif self._blocks is None:
@@ -70,6 +71,8 @@ class AnthropicMessages(WireReader):
         if self._blocks is not None:
             raise Unreadable("the official client ignores a second message_start")
         blocks = objects_in(message, "content", "message.", required=True)
+        # Anthropic's documentation: `message_start` "contains a `Message` object with empty
+        # `content`".
         if blocks and not whole:
             raise Unreadable("message_start has content; expected [], because blocks follow")
         self._blocks = []
@@ -160,6 +163,8 @@ class AnthropicMessages(WireReader):
         for index, block in enumerate(self._blocks or ()):
             if block["type"] == "tool_use" and index not in self._stopped:
                 raise Unreadable(f"message_delta comes before content_block_stop of block {index}")
+        # Anthropic's documentation: "The token counts shown in the `usage` field of the
+        # `message_delta` event are cumulative."
         self._count({"output_tokens": None, **usage}, later=True)
         self._finish = text_in(delta, "stop_reason", "delta."), len(self.facts) - 1
 

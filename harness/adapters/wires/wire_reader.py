@@ -15,6 +15,7 @@ from harness.providers.oracle import note_error
 from harness.stream.json_codec import Json, decode_json
 from harness.stream.printable import short_json, shorten
 
+# All three line ends of the WHATWG standard; the longest first, so that CR LF is one.
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _FIELDS: Final = ("data", "event", "id", "retry", "")
 """The fields of an event. A comment is a line with the empty field."""
@@ -41,7 +42,7 @@ class Framing:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WireMessage:
     """One message."""
 
     native: Json
@@ -63,7 +64,7 @@ class WireReader(ABC):
         self._framed = False
         self._over = False
 
-    def read(self, message: Message) -> None:
+    def read(self, message: WireMessage) -> None:
         """Note the facts of one message. Raises `Unreadable`. After an error, the official client
         reads nothing.
         """
@@ -99,21 +100,21 @@ class WireReader(ABC):
         self._over = True
 
 
-def messages_of(items: Sequence[Json], framing: Framing) -> Iterator[Message]:
+def messages_of(items: Sequence[Json], framing: Framing) -> Iterator[WireMessage]:
     """Yield the messages in native events: objects, texts that are one object, and pieces of
     server-sent events, cut anywhere. Raises `Unreadable`.
     """
     texts = [item for item in items if isinstance(item, str)]
     if len(texts) == len(items) and (whole := _object_of("".join(texts))) is not None:
-        yield Message(whole, len(items) - 1)
+        yield WireMessage(whole, len(items) - 1)
         return
     lines = _Lines(framing)
     for at, item in enumerate(items):
         if not isinstance(item, str):
             lines.check_empty()
-            yield Message(item, at)
+            yield WireMessage(item, at)
         elif lines.is_empty and (whole := _object_of(item)) is not None:
-            yield Message(whole, at)
+            yield WireMessage(whole, at)
         else:
             yield from lines.feed(item, at)
     yield from lines.close(len(items) - 1)
@@ -162,10 +163,11 @@ class _Lines:
         if self._is_done:
             raise Unreadable(f"no client reads what follows {self._framing.done}")
 
-    def feed(self, text: str, at: int) -> Iterator[Message]:
+    def feed(self, text: str, at: int) -> Iterator[WireMessage]:
         """Yield the messages that this text completes."""
         if self._framing.line_feeds and "\r" in text:
             raise Unreadable("a line ends with CR; the official client knows only LF")
+        # `text_of_bytes` keeps the bytes of a cut character as surrogates.
         self._text += text.encode("utf-8", "surrogateescape")
         end = len(self._text) - self._text.endswith(b"\r")  # LF may follow
         cut = max(self._text.rfind(b"\n", 0, end), self._text.rfind(b"\r", 0, end)) + 1
@@ -177,7 +179,7 @@ class _Lines:
         for line in lines[:-1]:
             yield from self._line(line, at)
 
-    def close(self, at: int) -> Iterator[Message]:
+    def close(self, at: int) -> Iterator[WireMessage]:
         """Yield the last message. Raises `Unreadable` for one that is not complete."""
         if self._text:
             yield from self.feed("\n", at)
@@ -186,7 +188,7 @@ class _Lines:
         if self._data:
             raise Unreadable("its last event has no blank line at the end, so no client reads it")
 
-    def _line(self, line: str, at: int) -> Iterator[Message]:
+    def _line(self, line: str, at: int) -> Iterator[WireMessage]:
         if not line:
             yield from self._dispatch(at)
             return
@@ -200,7 +202,7 @@ class _Lines:
         elif name == "event":
             self._event = value or None
 
-    def _dispatch(self, at: int) -> Iterator[Message]:
+    def _dispatch(self, at: int) -> Iterator[WireMessage]:
         data, event = "\n".join(self._data), self._event
         is_open = bool(self._data)
         self._data, self._event = [], None
@@ -217,7 +219,7 @@ class _Lines:
             raise Unreadable(f"its data {shorten(data, 80)!r} is not JSON") from None
         if self._framing.event_lines and event is None:
             raise Unreadable("it has no event: line, so the official client drops it")
-        yield Message(native, at, framed=True)
+        yield WireMessage(native, at, framed=True)
 
 
 def text_in(holder: dict[str, Json], name: str, place: str = "") -> str:

@@ -17,6 +17,7 @@ from .build import build_cassette, build_exchange
 from .content import Content, Format, parse_json
 from .unsupported import is_known_wire, unread_kind
 
+# WHATWG: a byte order mark may begin the stream, and a line that begins with a colon is a comment.
 _SSE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
 _DATA: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])data:")
 

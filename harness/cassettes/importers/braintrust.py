@@ -18,7 +18,7 @@ from .build import (
     EVENT_END,
     Interaction,
     Received,
-    Sent,
+    SentRequest,
     StatusCode,
     body_bytes,
     build_cassette,
@@ -34,7 +34,7 @@ class _Body(Struct):
     events: list[str] = field(default_factory=list, name="chunks")
 
 
-class _Request(Sent, kw_only=True):
+class _Request(SentRequest, kw_only=True):
     url: str
     body: _Body | None = None
 

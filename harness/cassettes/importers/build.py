@@ -25,6 +25,8 @@ _BASE64: Final = "base64:"
 EVENT_END: Final = b"\r\n\r\n"
 
 _MODEL: Final = re.compile(r"/models/([^/:?#]+):")
+# RFC 9110, section 4.2.3: "If the port is equal to the default port for a scheme, the normal form
+# is to omit the port subcomponent."
 _DEFAULT_PORT: Final = re.compile(r"^(https://[^/:]+):443(?=/|$)|^(http://[^/:]+):80(?=/|$)")
 _ISO_DAY: Final = re.compile(r"\d{4}-(?:0\d|1[0-2])-[0-3]\d")
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -39,7 +41,7 @@ Headers = dict[str, list[str]]
 StatusCode = Annotated[int, msgspec.Meta(ge=0, le=999)]
 
 
-class Sent(msgspec.Struct, kw_only=True):
+class SentRequest(msgspec.Struct, kw_only=True):
     """The fields of a request in most recordings; a format adds its own fields."""
 
     method: str
@@ -54,7 +56,7 @@ class Received(msgspec.Struct, kw_only=True):
     body: Any = None
 
 
-_Sent = TypeVar("_Sent", bound=Sent)
+_Sent = TypeVar("_Sent", bound=SentRequest)
 _Received = TypeVar("_Received", bound=Received)
 
 

@@ -43,6 +43,7 @@ _WHOLE: Final = re.compile(
 """A part of the inside of a JSON string, from its beginning; it does not end inside an escape."""
 _LONG: Final = 1 << 20
 """A longer array or a longer text of a part is decoded in windows of this size."""
+# Integers of at most 18 characters fit in 64 bits.
 _SHORT_INT: Final = 18
 
 Shape = TypeVar("Shape")
@@ -340,6 +341,7 @@ def _raw(text: str) -> msgspec.Raw:
 
 
 def _integer(text: str) -> int | msgspec.Raw:
+    # An int has no negative zero, so -0 stays text.
     return int(text) if len(text) <= _SHORT_INT and text != "-0" else msgspec.Raw(text)
 
 

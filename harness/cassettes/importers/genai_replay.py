@@ -16,7 +16,7 @@ from harness.stream.exchange import Exchange
 from .build import (
     Interaction,
     Received,
-    Sent,
+    SentRequest,
     StatusCode,
     build_exchange,
     build_request,
@@ -35,7 +35,7 @@ location are not recorded.
 """
 
 
-class _Request(Sent, kw_only=True):
+class _Request(SentRequest, kw_only=True):
     url: str
     body_segments: list[Any] | None = None
 

@@ -14,7 +14,7 @@ from harness.stream.exchange import Exchange
 from .build import (
     Interaction,
     Received,
-    Sent,
+    SentRequest,
     StatusCode,
     body_bytes,
     build_exchange,
@@ -24,7 +24,7 @@ from .build import (
 from .content import Content, Format, each
 
 
-class _Request(Sent, kw_only=True):
+class _Request(SentRequest, kw_only=True):
     url: str
     host: str = ""
 

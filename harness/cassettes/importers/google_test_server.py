@@ -15,7 +15,7 @@ from harness.stream.exchange import Exchange, first_value
 from .build import (
     Interaction,
     Received,
-    Sent,
+    SentRequest,
     StatusCode,
     build_exchange,
     build_request,
@@ -26,7 +26,7 @@ from .build import (
 from .content import Content, Format, each
 
 
-class _Request(Sent, kw_only=True, rename="camel"):
+class _Request(SentRequest, kw_only=True, rename="camel"):
     url: str
     body_segments: list[Any] | None = None
     server_address: str = ""

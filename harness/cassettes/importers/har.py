@@ -18,7 +18,7 @@ from harness.stream.exchange import Cassette, CassetteError, Exchange
 from .build import (
     Interaction,
     Received,
-    Sent,
+    SentRequest,
     StatusCode,
     body_bytes,
     build_cassette,
@@ -40,7 +40,7 @@ class _Posted(Struct):
     encoding: str | None = None
 
 
-class _Request(Sent, kw_only=True, rename="camel"):
+class _Request(SentRequest, kw_only=True, rename="camel"):
     url: str
     post_data: _Posted | None = None
 

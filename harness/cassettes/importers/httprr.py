@@ -19,6 +19,7 @@ _FIRST_LINE: Final = b"httprr trace v1"
 _LENGTHS: Final = re.compile(rb"(\d{1,12}) (\d{1,12})\r?\n")
 _REQUEST: Final = re.compile(r"(\S+) (\S+) HTTP/[\d.]+")
 _STATUS: Final = re.compile(r"HTTP/[\d.]+ (\d{3})(?: (.*))?")
+# RFC 9112, section 7.1: chunk = chunk-size [ chunk-ext ] CRLF chunk-data CRLF.
 _SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[^\r\n]*\r\n")
 
 

@@ -18,7 +18,7 @@ from harness.stream.exchange import Cassette, Exchange
 from .build import (
     Interaction,
     Received,
-    Sent,
+    SentRequest,
     StatusCode,
     build_cassette,
     build_exchange,
@@ -29,7 +29,7 @@ from .build import (
 from .content import Content, Format
 
 
-class _Request(Sent, kw_only=True):
+class _Request(SentRequest, kw_only=True):
     url: str
     canonical_json: Any = None
 

@@ -18,7 +18,7 @@ from ..yaml import MAX_BYTES
 from .build import (
     Interaction,
     Received,
-    Sent,
+    SentRequest,
     Status,
     build_cassette,
     build_exchange,
@@ -29,7 +29,7 @@ from .build import (
 from .content import Content, Format, as_shape, each
 
 
-class _Request(Sent, kw_only=True):
+class _Request(SentRequest, kw_only=True):
     uri: str
 
 

@@ -18,7 +18,7 @@ from harness.stream.exchange import Exchange
 from .build import (
     Interaction,
     Received,
-    Sent,
+    SentRequest,
     Status,
     StatusCode,
     body_bytes,
@@ -30,7 +30,7 @@ from .build import (
 from .content import Content, Format, as_shape
 
 
-class _Request(Sent):
+class _Request(SentRequest):
     method: str = "POST"
     url: str | None = None
     uri: str | None = None

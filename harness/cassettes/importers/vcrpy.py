@@ -15,7 +15,7 @@ from harness.stream.exchange import Exchange
 from .build import (
     Interaction,
     Received,
-    Sent,
+    SentRequest,
     Status,
     StatusCode,
     body_bytes,
@@ -27,7 +27,7 @@ from .build import (
 from .content import Content, Format, as_shape, each
 
 
-class _Request(Sent, kw_only=True):
+class _Request(SentRequest, kw_only=True):
     uri: str
     parsed_body: Any = None
 

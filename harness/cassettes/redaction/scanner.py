@@ -37,7 +37,7 @@ class SecretFound(CassetteError):
     """A text contains a secret or content that can't be searched, so it is not written."""
 
 
-class Finding(NamedTuple):
+class FoundSecret(NamedTuple):
     """A secret in a file."""
 
     place: str
@@ -87,25 +87,25 @@ class Scanner:
             findings = self.scan(b"".join(text.pieces()), name) or findings
         _refuse([*findings, *inside], name)
 
-    def scan(self, data: bytes, name: str = "") -> list[Finding]:
+    def scan(self, data: bytes, name: str = "") -> list[FoundSecret]:
         """Return the secrets in the bytes of a file, each with its first line, and in the file's
         name.
         """
         places = {kind: _FILE_NAME for _, kind in self._search.offsets(_bytes(name), "file")}
         for offset, kind in self._search.offsets(data, "file"):
             places.setdefault(kind, f"line {data.count(10, 0, offset) + 1}")
-        return [Finding(place, kind) for kind, place in places.items()]
+        return [FoundSecret(place, kind) for kind, place in places.items()]
 
-    def scan_cassette(self, cassette: Cassette, *, redacted: bool = False) -> list[Finding]:
+    def scan_cassette(self, cassette: Cassette, *, redacted: bool = False) -> list[FoundSecret]:
         """Return the secrets in the exchanges, each once in each part.
 
         Values that should have been redacted are also findings, except placeholders. In a
         ``redacted`` cassette only compressed bodies are searched for them, because a redactor does
         not change these bodies.
         """
-        findings: list[Finding] = []
+        findings: list[FoundSecret] = []
         if not redacted and self._redactor.origin(cassette.origin) != cassette.origin:
-            findings.append(Finding("metadata", UNREDACTED))
+            findings.append(FoundSecret("metadata", UNREDACTED))
         for number, exchange in enumerate(cassette.exchanges, 1):
             for part, reads, coding in _parts(exchange):
                 place = f"exchange {number}, {part}"
@@ -119,7 +119,7 @@ class Scanner:
 
     def _scan_part(
         self, reads: Sequence[bytes], coding: str | None, place: str, *, redacted: bool
-    ) -> list[Finding]:
+    ) -> list[FoundSecret]:
         body = b"".join(reads)
         ends = list(accumulate(map(len, reads)))
         places: dict[str, str] = {}
@@ -138,27 +138,27 @@ class Scanner:
             unredacted = plain is not body or (is_body and not redacted)
             if unredacted and self._redactor.body(plain) != plain:
                 places[UNREDACTED] = place
-        return [Finding(where, kind) for kind, where in places.items()]
+        return [FoundSecret(where, kind) for kind, where in places.items()]
 
-    def _unredacted(self, exchange: Exchange, place: str) -> Iterator[Finding]:
+    def _unredacted(self, exchange: Exchange, place: str) -> Iterator[FoundSecret]:
         """Yield the parts of the URL and the headers that contain credentials without redaction."""
         request = exchange.request
         if request is not None and self._redactor.url(request.url) != request.url:
-            yield Finding(f"{place}, URL", "a parameter that must be redacted")
+            yield FoundSecret(f"{place}, URL", "a parameter that must be redacted")
         sent = request.headers if request else {}
         for kind, headers in (("request", sent), ("response", exchange.headers)):
             for name, values in headers.items():
                 if name.lower() in SECRET_HEADERS and not all(
                     is_placeholder_header(name, value) for value in values
                 ):
-                    yield Finding(f"{place}, {kind} header {name}", UNREDACTED)
+                    yield FoundSecret(f"{place}, {kind} header {name}", UNREDACTED)
 
     def spans(self, data: bytes) -> list[Span]:
         """Return the spans of ``data`` to mask, in order."""
         return self._search.spans(data)
 
 
-def _refuse(findings: Sequence[Finding], name: str) -> None:
+def _refuse(findings: Sequence[FoundSecret], name: str) -> None:
     if not findings:
         return
     shown = "the file" if any(place == _FILE_NAME for place, _ in findings) else name

@@ -32,6 +32,7 @@ more than 100 bytes of memory.
 """
 MAX_TAG_LINES: Final = 100
 
+# YAML 1.1, which libyaml reads, also breaks lines at U+0085, U+2028 and U+2029.
 _TAG_LINE: Final = re.compile(rb"(?:^|[\n\r]|\xc2\x85|\xe2\x80[\xa8\xa9])(?:\xef\xbb\xbf)?%TAG")
 _BINARY_TAGS: Final = frozenset({"tag:yaml.org,2002:binary", "!binary"})
 

@@ -23,6 +23,8 @@ _BATCH: Final = 4096
 """The number of lines of a block that are in memory at the same time; a line needs much more memory
 than its bytes. A block of fewer lines is not copied again.
 """
+# Characters that a parser refuses or changes: controls, other line breaks, a byte order mark and
+# noncharacters.
 _CHANGED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 

@@ -22,6 +22,8 @@ WORDS: Final[dict[str, Any]] = {
 }  # fmt: skip
 """Plain scalars that are null or a boolean."""
 
+# YAML 1.2.2, section 10.3.2: the integers and floats of the core schema, where `0o` and `0x` take
+# no sign; `.inf` and `.nan` are not here, because JSON doesn't have them.
 _INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _LEADS: Final = frozenset("0123456789+-.")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ..dialect import CallPlace, Mutations, Payload, Place, lose_argument
+from ..dialect import CallPlace, Mutations, Payload, PayloadPlace, lose_argument
 
 
 def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
@@ -67,11 +67,11 @@ def _rename_message(payloads: list[Payload]) -> bool:
 
 
 MUTATIONS: Final = Mutations(
-    texts=Place("TEXT_MESSAGE_CONTENT", ("delta",)),
+    texts=PayloadPlace("TEXT_MESSAGE_CONTENT", ("delta",)),
     calls=_calls,
-    stop_reason=(Place("RUN_FINISHED", ("outcome", "type")), "success", "cancelled"),
-    count=Place("RUN_FINISHED", ("usage", 0, "outputTokens")),
-    error=Place("RUN_ERROR", ("message",)),
+    stop_reason=(PayloadPlace("RUN_FINISHED", ("outcome", "type")), "success", "cancelled"),
+    count=PayloadPlace("RUN_FINISHED", ("usage", 0, "outputTokens")),
+    error=PayloadPlace("RUN_ERROR", ("message",)),
     own={
         "thought-as-answer": _show_thoughts,
         "argument-lost": _lose_argument,

@@ -27,9 +27,9 @@ LOSSES: Final = losses_of_model(
     {"blocks": "the boundaries of steps, blocks and items, with their indexes and ids"}
 )
 
-Outcome = Literal["success", "cancelled"]
+RunOutcome = Literal["success", "cancelled"]
 
-OUTCOMES: Final[Mapping[EndKind, Outcome | None]] = {
+OUTCOMES: Final[Mapping[EndKind, RunOutcome | None]] = {
     "nothing": None,
     "invalid_call": None,
     "blocked": None,

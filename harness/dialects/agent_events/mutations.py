@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ..dialect import CallPlace, Mutations, Payload, Place
+from ..dialect import CallPlace, Mutations, Payload, PayloadPlace
 
 
 def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
@@ -13,9 +13,9 @@ def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
 
 
 MUTATIONS: Final = Mutations(
-    texts=Place("text", ("text",)),
+    texts=PayloadPlace("text", ("text",)),
     calls=_calls,
-    stop_reason=(Place("turn.completed", ("finishReason",)), "done", "error"),
+    stop_reason=(PayloadPlace("turn.completed", ("finishReason",)), "done", "error"),
     count=None,
-    error=Place("error", ("error",)),
+    error=PayloadPlace("error", ("error",)),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..dialect import CallPlace, Mutations, Payload, Place, lose_argument
+from ..dialect import CallPlace, Mutations, Payload, PayloadPlace, lose_argument
 
 
 def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
@@ -49,11 +49,11 @@ def _number_otherwise(payloads: list[Payload]) -> bool:
 
 
 MUTATIONS: Final = Mutations(
-    texts=Place("content_block_delta", ("delta", "text")),
+    texts=PayloadPlace("content_block_delta", ("delta", "text")),
     calls=_calls,
-    stop_reason=(Place("message_delta", ("delta", "stop_reason")), "end_turn", "max_tokens"),
-    count=Place("message_delta", ("usage", "output_tokens")),
-    error=Place("error", ("error", "message")),
+    stop_reason=(PayloadPlace("message_delta", ("delta", "stop_reason")), "end_turn", "max_tokens"),
+    count=PayloadPlace("message_delta", ("usage", "output_tokens")),
+    error=PayloadPlace("error", ("error", "message")),
     own={
         "thought-as-answer": _show_thoughts,
         "argument-lost": _lose_argument,

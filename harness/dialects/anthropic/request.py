@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from harness.stream.fields import Fields, shown
 from harness.stream.generation import ToolOutcome, TranslationError, outcomes_of
 from harness.stream.json_codec import decode_json
-from harness.stream.prompt import Format, Instruction, Prompt, Reasoning, Schema, Text
+from harness.stream.prompt import AnswerFormat, Instruction, Prompt, Reasoning, Schema, Text
 from harness.stream.session import Session
 
 from ..dialect import Payload, RequestTranslator
@@ -170,7 +170,7 @@ def _thinking(thinking: Fields, model: str) -> Reasoning:
     return Reasoning(mode, effort, budget, mode != "off" and display != "omitted")
 
 
-def _format(fields: Fields, more: Payload) -> Format | None:
+def _format(fields: Fields, more: Payload) -> AnswerFormat | None:
     """Return the form of structured output. The effort is a field of this wire only, and goes into
     ``more``.
     """
@@ -184,7 +184,7 @@ def _format(fields: Fields, more: Payload) -> Format | None:
     shape.choose("type", ("json_schema",))
     schema = shape.need("schema", dict)
     shape.leave_rest()
-    return Format(Schema(schema, shape.at("schema"), exact=True))
+    return AnswerFormat(Schema(schema, shape.at("schema"), exact=True))
 
 
 def _session_id(fields: Fields, more: Payload) -> dict[str, str]:

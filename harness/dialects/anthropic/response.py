@@ -318,6 +318,8 @@ class Translator:
             usage["cache_read_input_tokens"] = counts["cached"]
         if "cache_write" in counts:
             usage["cache_creation_input_tokens"] = counts["cache_write"]
+        # Anthropic's `input_tokens` exclude the tokens of the cache; those of an event include
+        # them.
         if "input" in counts:
             usage["input_tokens"] -= counts.get("cached", 0) + counts.get("cache_write", 0)
         return usage

@@ -22,6 +22,7 @@ from harness.stream.prompt import Choice, Function, Schema, ServerTool
 
 HOME: Final = "anthropic"
 """The vendor whose wire has this event model: the name of its provider."""
+# Gemini accepts 128 characters; older servers refuse more than 64.
 MAX_NAME: Final = 64
 CHOICES: Final[Mapping[str, Literal["auto", "none", "required", "named"]]] = {
     "auto": "auto",
@@ -31,6 +32,7 @@ CHOICES: Final[Mapping[str, Literal["auto", "none", "required", "named"]]] = {
 }
 """``tool_choice.type`` → mode of a choice."""
 
+# Gemini: a letter or an underscore, then also digits, dots, colons and dashes.
 _NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_.:-]{{0,{MAX_NAME - 1}}}")
 _REFUSED: Final = re.compile(r"[^A-Za-z0-9_.:-]")
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..dialect import Mutations, Payload, Place
+from ..dialect import Mutations, Payload, PayloadPlace
 
 
 def _show_thoughts(payloads: list[Payload]) -> bool:
@@ -17,11 +17,11 @@ def _show_thoughts(payloads: list[Payload]) -> bool:
 
 
 MUTATIONS: Final = Mutations(
-    texts=Place("TOKEN", ("data",)),
+    texts=PayloadPlace("TOKEN", ("data",)),
     calls=None,
-    stop_reason=(Place("METADATA", ("data", "stopReason")), "STOP", "MAX_TOKENS"),
-    count=Place("METADATA", ("data", "outputTokens")),
-    error=Place("ERROR", ("data", "message")),
+    stop_reason=(PayloadPlace("METADATA", ("data", "stopReason")), "STOP", "MAX_TOKENS"),
+    count=PayloadPlace("METADATA", ("data", "outputTokens")),
+    error=PayloadPlace("ERROR", ("data", "message")),
     own={"thought-as-answer": _show_thoughts},
     unsent=frozenset(
         {

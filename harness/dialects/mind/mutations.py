@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ..dialect import CallPlace, Mutations, Payload, Place
+from ..dialect import CallPlace, Mutations, Payload, PayloadPlace
 
 
 def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
@@ -13,11 +13,11 @@ def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
 
 
 MUTATIONS: Final = Mutations(
-    texts=Place("assistant", ("message", "content", 0, "text")),
+    texts=PayloadPlace("assistant", ("message", "content", 0, "text")),
     calls=_calls,
-    stop_reason=(Place("error", ("code",)), "AGENT_ERROR", "RATE_LIMIT_EXCEEDED"),
+    stop_reason=(PayloadPlace("error", ("code",)), "AGENT_ERROR", "RATE_LIMIT_EXCEEDED"),
     count=None,
-    error=Place("error", ("message",)),
+    error=PayloadPlace("error", ("message",)),
     own={"id-wrong": None},
     unsent=frozenset(
         {"sent-setting-wrong", "sent-system-lost", "sent-tool-choice-lost", "sent-memory-wrong"}

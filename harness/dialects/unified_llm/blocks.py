@@ -12,7 +12,7 @@ from harness.stream.json_path import Assembly
 from ..dialect import Payload
 
 
-class Block:
+class OpenBlock:
     """A run of pieces of one kind."""
 
     __slots__ = ("id", "is_usual", "kind", "marks", "pieces", "signatures")
@@ -38,7 +38,7 @@ class Block:
 
 
 NO_MARKS: Final[Mapping[str, Any]] = {}
-NO_BLOCK: Final = Block("none", "", NO_MARKS)
+NO_BLOCK: Final = OpenBlock("none", "", NO_MARKS)
 
 
 class OpenCall:

@@ -312,8 +312,8 @@ def _inner(part: Fields, *keys: str) -> Fields:
 
 
 def _is_untyped(part: Fields, kind: str) -> bool:
-    """Whether a part is data without a media type, as in a sound that a model made. OpenAI does not
-    give the type of a sound.
+    """Return whether a part is data without a media type, as in a sound that a model made. OpenAI
+    does not give the type of a sound.
     """
     media = part.get(kind, dict) if kind in ("audio", "document") else None
     return media is not None and media.keys() & {"data", "media_type", "url"} == {"data"}

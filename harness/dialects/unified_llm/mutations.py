@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ..dialect import CallPlace, Mutations, Payload, Place
+from ..dialect import CallPlace, Mutations, Payload, PayloadPlace
 
 
 def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
@@ -44,11 +44,11 @@ def _rename_text_block(payloads: list[Payload]) -> bool:
 
 
 MUTATIONS: Final = Mutations(
-    texts=Place("TEXT_DELTA", ("delta",)),
+    texts=PayloadPlace("TEXT_DELTA", ("delta",)),
     calls=_calls,
-    stop_reason=(Place("FINISH", ("finish_reason", "reason")), "stop", "length"),
-    count=Place("FINISH", ("usage", "output_tokens")),
-    error=Place("ERROR", ("error", "message")),
+    stop_reason=(PayloadPlace("FINISH", ("finish_reason", "reason")), "stop", "length"),
+    count=PayloadPlace("FINISH", ("usage", "output_tokens")),
+    error=PayloadPlace("ERROR", ("error", "message")),
     own={
         "thought-as-answer": _show_thoughts,
         "signature-lost": _lose_signature,

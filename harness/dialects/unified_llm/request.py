@@ -18,8 +18,8 @@ from harness.stream.fields import Fields, shown
 from harness.stream.generation import ToolOutcome, TranslationError, outcomes_of
 from harness.stream.json_codec import decode_json
 from harness.stream.prompt import (
+    AnswerFormat,
     Choice,
-    Format,
     Function,
     Instruction,
     Prompt,
@@ -256,7 +256,7 @@ def _reasoning(request: Fields) -> Reasoning | None:
     return Reasoning(effort=effort) if effort else None
 
 
-def _format(request: Fields) -> Format | None:
+def _format(request: Fields) -> AnswerFormat | None:
     wanted = request.get("response_format", dict)
     if wanted is None:
         return None
@@ -276,7 +276,7 @@ def _format(request: Fields) -> Format | None:
     if kind == "text":
         return None
     written = None if schema is None else Schema(schema, form.at("json_schema"))
-    return Format(written, strict=strict)
+    return AnswerFormat(written, strict=strict)
 
 
 def _options(request: Fields) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from harness.stream.tool_code import infer_name
 from ..dialect import Payload
 from ..ending import Ending, every_kind
 from ..running_usage import RunningUsage
-from .blocks import NO_BLOCK, NO_MARKS, Block, OpenCall, media_part, provider_event
+from .blocks import NO_BLOCK, NO_MARKS, OpenBlock, OpenCall, media_part, provider_event
 from .protocol import COUNTS, FINISH_REASONS, error_of, incomplete_error, stream_error
 
 
@@ -139,10 +139,10 @@ class UnifiedLlmTranslator:
             block.signatures.append(signature)
         return payloads
 
-    def _new_block(self, kind: str, marks: Mapping[str, Any]) -> Block:
+    def _new_block(self, kind: str, marks: Mapping[str, Any]) -> OpenBlock:
         if kind == "text":
             self.blocks += 1
-        return Block(kind, f"text_{self.blocks}", marks)
+        return OpenBlock(kind, f"text_{self.blocks}", marks)
 
     def _close_block(self) -> list[Payload]:
         block, self.block = self.block, NO_BLOCK

@@ -14,7 +14,7 @@ from harness.adapters import Adapter
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
-from ..metamorphic.reads import Cuts, cuts_of, seeded, with_cuts
+from ..metamorphic.reads import CutPlaces, cuts_of, seeded, with_cuts
 from .law import Breach, Law, difference, shown
 
 BYTEWISE = 256 * 1024
@@ -43,7 +43,7 @@ def cut_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     expected = adapter.outcome(whole) if recorded else adapter.items(whole)
     came = adapter.items(with_cuts(exchange, recorded)) if recorded else expected
 
-    def differs(cuts: Cuts) -> bool:
+    def differs(cuts: CutPlaces) -> bool:
         got = came if cuts == recorded else adapter.outcome(with_cuts(exchange, cuts))
         return got != expected
 
@@ -58,14 +58,14 @@ def cut_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     return []
 
 
-def _cut_sets_for(exchange: Exchange, adapter: Adapter) -> Iterator[Cuts]:
+def _cut_sets_for(exchange: Exchange, adapter: Adapter) -> Iterator[CutPlaces]:
     size = len(exchange.body)
     if adapter.effort.bytewise and 1 < size <= BYTEWISE:
         yield tuple(range(1, size))
     yield from cut_sets(exchange, adapter.effort.tries)
 
 
-def cut_sets(exchange: Exchange, tries: int) -> Iterator[Cuts]:
+def cut_sets(exchange: Exchange, tries: int) -> Iterator[CutPlaces]:
     """Yield the sets of places where a body is cut, one set for each replay. For a body of at most
     ``tries`` bytes, each set is one place, and every place has a set.
     """
@@ -80,7 +80,7 @@ def cut_sets(exchange: Exchange, tries: int) -> Iterator[Cuts]:
         yield tuple(sorted(chance.sample(range(1, size), min(size - 1, chance.randint(1, 40)))))
 
 
-def places(exchange: Exchange, cuts: Cuts) -> str:
+def places(exchange: Exchange, cuts: CutPlaces) -> str:
     """Describe the cuts and the bytes around them."""
     body = exchange.body
     words = ", ".join(
@@ -90,7 +90,7 @@ def places(exchange: Exchange, cuts: Cuts) -> str:
     return f"cut at {words}" + (f" and {len(cuts) - 4} more" if len(cuts) > 4 else "")
 
 
-def fewest(cuts: Cuts, differs: Callable[[Cuts], bool]) -> Cuts:
+def fewest(cuts: CutPlaces, differs: Callable[[CutPlaces], bool]) -> CutPlaces:
     """Return the fewest of these cuts that still change the output. Removes halves, then quarters,
     and finally single cuts.
     """

@@ -50,7 +50,7 @@ __all__ = [
 
 
 def variants_of(exchange: Exchange) -> Iterator[tuple[WireVariant, Exchange]]:
-    """Every wire variant that applies to the exchange, with the changed exchange."""
+    """Yield every wire variant that applies to the exchange, with the changed exchange."""
     provider = PROVIDERS[choose_provider(exchange, None)]
     for variant in (*CUTS, *spellings_of(exchange, provider), *others_of(provider)):
         changed = variant.change(exchange)
@@ -59,7 +59,7 @@ def variants_of(exchange: Exchange) -> Iterator[tuple[WireVariant, Exchange]]:
 
 
 def breaches(exchange: Exchange, read: Callable[[Exchange], Facts]) -> list[str]:
-    """The relations that do not hold for an adapter, one sentence each.
+    """Return the relations that do not hold for an adapter, one sentence each.
 
     ``read`` returns the facts that the adapter finds in an exchange. Its exceptions are not caught.
     """
@@ -74,7 +74,8 @@ def breaches(exchange: Exchange, read: Callable[[Exchange], Facts]) -> list[str]
 def reader(
     dialect: str, make: Callable[..., list[Payload]] = replay, **options: Any
 ) -> Callable[[Exchange], Facts]:
-    """A function that reads the facts from the output of an adapter of one of our event models.
+    """Return a function that reads the facts from the output of an adapter of one of our event
+    models.
 
     ``make`` is called like `harness.replay`, with ``options``.
     """

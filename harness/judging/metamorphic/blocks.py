@@ -22,7 +22,7 @@ _NEW: Final = {"new_field": {"deep": [1]}}
 
 
 def stream_events(exchange: Exchange) -> Events | None:
-    """The events of a whole stream that ended well; None for any other answer."""
+    """Return the events of a whole stream that ended well; None for any other answer."""
     if not is_whole(exchange):
         return None
     frames = frames_of_body(exchange.body)
@@ -38,7 +38,7 @@ def stream_events(exchange: Exchange) -> Events | None:
 
 
 def _holders(events: Events) -> Iterator[tuple[dict[str, Any], Any]]:
-    """The object in each event that has one, with its event."""
+    """Yield the object in each event that has one, with its event."""
     names = {
         "message_start": "message",
         "content_block_start": "content_block",
@@ -59,7 +59,7 @@ def ended_by(text: bytes) -> Change:
 
 
 def spaced(events: Events) -> bytes:
-    """Blanks before the last brace of each message, as the service writes them."""
+    """Put blanks before the last brace of each message, as the service writes them."""
     texts = (
         f"event: {event['type']}\ndata: {json_text(event, False)[:-1]}   }}\n\n" for event in events
     )
@@ -70,12 +70,14 @@ def spaced(events: Events) -> bytes:
 
 
 def _end(events: Events) -> int:
-    """The index of the event with the stop reason."""
+    """Return the index of the event with the stop reason."""
     return [event["type"] for event in events].index("message_delta")
 
 
 def _deltas(events: Events, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(index, delta) of the deltas of one type, from the last, so that they can be replaced."""
+    """Yield (index, delta) of the deltas of one type, from the last, so that they can be
+    replaced.
+    """
     for index in range(len(events) - 1, -1, -1):
         match events[index]:
             case {"type": "content_block_delta", "delta": {"type": named} as delta} if (

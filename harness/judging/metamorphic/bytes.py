@@ -50,7 +50,7 @@ def inside_tags(body: bytes) -> list[int]:
 
 
 def random_places(body: bytes) -> list[int]:
-    """Random offsets that are the same for the same body."""
+    """Return random offsets that are the same for the same body."""
     chance = seeded(body)
     return [chance.randrange(1, len(body)) for _ in range(RANDOM_PLACES)] if len(body) > 1 else []
 
@@ -71,14 +71,16 @@ def followed_by(text: bytes) -> Change:
 
 
 def messages_to_cut(exchange: Exchange) -> Messages | None:
-    """The messages of a whole answer. None if a cut could turn an incomplete block into text."""
+    """Return the messages of a whole answer. None if a cut could turn an incomplete block into
+    text.
+    """
     messages = answer_messages(exchange) or []
     text = "".join(str(items[index].get("text") or "") for items, index in parts(messages))
     return None if not messages or "<tool_code>" in text else messages
 
 
 def after_first_event(body: bytes) -> int | None:
-    """The offset of the end of the first event; None if no event follows it."""
+    """Return the offset of the end of the first event; None if no event follows it."""
     match = re.search(rb"\r\n\r\n|\n\n|\r\r", body)
     return match.end() if match and match.end() < len(body) else None
 

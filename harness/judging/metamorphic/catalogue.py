@@ -13,7 +13,7 @@ from harness.stream.exchange import Exchange
 from . import blocks, chat, content, items, runs, spelling, steps
 from . import bytes as raw
 from .messages import Change, Edit, answer_messages, as_events, edited, refused, truncated, without
-from .relations import ANSWERED, FAILED, PREFIX, Calls, Relation, equal
+from .relations import ANSWERED, FAILED, PREFIX, NamedCalls, Relation, equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,11 @@ _DEEP: Final = 50
 
 
 def _with_argument(value: object) -> Relation:
-    """All facts are equal, but the arguments of the first call are ``{"n": value}``."""
+    """Require that all facts are equal, but the arguments of the first call are ``{"n":
+    value}``.
+    """
 
-    def replaced(calls: Calls) -> Calls:
+    def replaced(calls: NamedCalls) -> NamedCalls:
         return [(calls[0][0], {"n": value}), *calls[1:]] if calls else calls
 
     return equal(calls=replaced)
@@ -157,7 +159,9 @@ _FEATURES: Final = {
 
 
 def _variants(changes: Mapping[str, Change], feature: str = "") -> tuple[WireVariant, ...]:
-    """The variants of one wire. ``feature`` is for variants that have no feature of their own."""
+    """Return the variants of one wire. ``feature`` is for variants that have no feature of their
+    own.
+    """
     return tuple(
         WireVariant(name, *_MEANINGS[name], change, _FEATURES.get(name, feature))
         for name, change in changes.items()
@@ -463,7 +467,7 @@ RUN_OTHERS: Final = (
 def _either(
     one: tuple[WireVariant, ...], other: tuple[WireVariant, ...]
 ) -> tuple[WireVariant, ...]:
-    """The variants of a provider with two wires: a change applies to answers of its wire."""
+    """Return the variants of a provider with two wires: a change applies to answers of its wire."""
     first, second = ({item.name: item for item in items} for items in (one, other))
     return tuple(
         _both(variant, second[name]) if name in second else variant
@@ -550,12 +554,14 @@ ALL: Final = (
 
 
 def spellings_of(exchange: Exchange, provider: Provider) -> tuple[WireVariant, ...]:
-    """The spellings that an answer of a provider may have. A failed answer is not a stream."""
+    """Return the spellings that an answer of a provider may have. A failed answer is not a
+    stream.
+    """
     if provider.wire == GENERATE_CONTENT and exchange.status >= 300:
         return (*LINE_ENDS, *ARRAY)
     return _OF_WIRES.get(provider.wire, (LINE_ENDS, ()))[0]
 
 
 def others_of(provider: Provider) -> tuple[WireVariant, ...]:
-    """The variants that change more than the spelling."""
+    """Return the variants that change more than the spelling."""
     return _OF_WIRES.get(provider.wire, (LINE_ENDS, ()))[1]

@@ -29,7 +29,7 @@ _OPEN_TAG: Final = re.compile("</?[a-z]*$")
 
 
 def chunks_of(exchange: Exchange) -> Messages | None:
-    """The messages of a whole stream with a finish reason; None for any other answer."""
+    """Return the messages of a whole stream with a finish reason; None for any other answer."""
     if not is_whole(exchange):
         return None
     frames = frames_of_body(exchange.body)
@@ -51,7 +51,9 @@ def written(
     spaced: bool = False,
     reverse: bool = False,
 ) -> bytes:
-    """The messages as server-sent events, without an end mark. ``reverse`` reverses the keys."""
+    """Return the messages as server-sent events, without an end mark. ``reverse`` reverses the
+    keys.
+    """
     chunks = reversed_keys(messages) if reverse else messages
     texts = json_texts(chunks, ascii_=ascii_, spaced=spaced)
     return "".join(f"data: {text}{line_end * 2}" for text in texts).encode()
@@ -74,7 +76,7 @@ def ended_by(text: bytes) -> Change:
 
 
 def edited(edit: Edit) -> Change:
-    """The change that ``edit`` makes to the messages of a whole stream."""
+    """Return the change that ``edit`` makes to the messages of a whole stream."""
 
     def change(exchange: Exchange) -> Exchange | None:
         mark = _end_mark(exchange)
@@ -88,8 +90,8 @@ def _end_mark(exchange: Exchange, line_end: str = "\n") -> bytes:
 
 
 def chunks_to_cut(exchange: Exchange) -> Messages | None:
-    """The messages of a whole stream. None if the text of a message ends inside a tag, because a
-    stream that is cut there would give half a tag as text.
+    """Return the messages of a whole stream. None if the text of a message ends inside a tag,
+    because a stream that is cut there would give half a tag as text.
     """
     messages = chunks_of(exchange) or []
     texts = (str(delta.get("content")) for delta in deltas(messages))
@@ -97,7 +99,7 @@ def chunks_to_cut(exchange: Exchange) -> Messages | None:
 
 
 def choices(messages: Messages) -> Iterator[tuple[dict[str, Json], dict[str, Json]]]:
-    """(message, choice 0) of every message with a choice 0."""
+    """Yield (message, choice 0) of every message with a choice 0."""
     for message in messages:
         for choice in message.get("choices") or []:
             if isinstance(choice, dict) and not choice.get("index"):
@@ -105,20 +107,22 @@ def choices(messages: Messages) -> Iterator[tuple[dict[str, Json], dict[str, Jso
 
 
 def deltas(messages: Messages) -> Iterator[dict[str, Json]]:
-    """The delta of choice 0 in every message that has one."""
+    """Yield the delta of choice 0 in every message that has one."""
     for _, choice in choices(messages):
         if isinstance(choice.get("delta"), dict):
             yield choice["delta"]
 
 
 def calls(messages: Messages) -> Iterator[dict[str, Json]]:
-    """Every item of ``tool_calls``."""
+    """Yield every item of ``tool_calls``."""
     for delta in deltas(messages):
         yield from (call for call in delta.get("tool_calls") or [] if isinstance(call, dict))
 
 
 def whole_calls(messages: Messages) -> list[dict[str, Json]]:
-    """The calls if each of them is a whole call of a function and has an id, else no calls."""
+    """Return the calls if each of them is a whole call of a function and has an id, else no
+    calls.
+    """
     items = list(calls(messages))
     named = (call.get("id") and (call.get("function") or {}).get("name") for call in items)
     return items if all(named) and all(_object_of(call) for call in items) else []
@@ -130,8 +134,8 @@ def _object_of(call: dict[str, Any]) -> bool:
 
 
 def _has_good_calls(messages: Messages) -> bool:
-    """Whether every call of the stream is whole, or comes in pieces with an index that together are
-    an object.
+    """Return whether every call of the stream is whole, or comes in pieces with an index that
+    together are an object.
     """
     items = list(calls(messages))
     if not items or whole_calls(messages):
@@ -146,7 +150,7 @@ def _has_good_calls(messages: Messages) -> bool:
 
 
 def _chunk(like: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
-    """A message with one delta, and with the ids and names of another message."""
+    """Return a message with one delta, and with the ids and names of another message."""
     names = {name: value for name, value in like.items() if name not in ("choices", "usage")}
     return {**names, "choices": [{"delta": delta, "index": 0}]}
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from harness.facts import arguments_of
 
-from .messages import Change, Edit, Read, edited, reversed_keys, rewritten
+from .messages import Change, Edit, ReadMessages, edited, reversed_keys, rewritten
 
 Events = list[Any]
 """The events of a stream as objects. An end mark is a text."""
@@ -26,7 +26,7 @@ PIECE: Final = 3
 class EventStream:
     """A kind of stream."""
 
-    read: Read
+    read: ReadMessages
     """Returns the events of a whole stream that ended well; None for any other answer."""
     name_of: Callable[[Any], str]
     """Returns the name of an event."""

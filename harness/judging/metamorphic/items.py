@@ -21,7 +21,7 @@ _ARGUMENTS: Final = "response.function_call_arguments"
 
 
 def stream_events(exchange: Exchange) -> Events | None:
-    """The events of a whole stream that ended well; None for any other answer."""
+    """Return the events of a whole stream that ended well; None for any other answer."""
     if not is_whole(exchange):
         return None
     events: Events = [frame.json for frame in frames_of_body(exchange.body)]
@@ -34,7 +34,7 @@ def stream_events(exchange: Exchange) -> Events | None:
 
 
 def _has_good_calls(events: Events) -> bool:
-    """Whether the arguments of every call are a JSON object, and no two items overlap."""
+    """Return whether the arguments of every call are a JSON object, and no two items overlap."""
     indexes = [event["output_index"] for event in events if "output_index" in event]
     calls = (item for item in _items(events) if item.get("type") == "function_call")
     whole = all(isinstance(arguments_of(str(call.get("arguments"))), dict) for call in calls)
@@ -53,14 +53,16 @@ def ended_by(event: dict[str, Any]) -> Change:
 
 
 def _of_kind(events: Events, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(place, event) of the events of one type, from the last, so that they can be replaced."""
+    """Yield (place, event) of the events of one type, from the last, so that they can be
+    replaced.
+    """
     for place in range(len(events) - 1, -1, -1):
         if events[place].get("type") == kind:
             yield place, events[place]
 
 
 def _items(events: Events) -> Iterator[dict[str, Any]]:
-    """The items at their ends, in the stream and in the last event."""
+    """Yield the items at their ends, in the stream and in the last event."""
     for _, event in _of_kind(events, "response.output_item.done"):
         if isinstance(event.get("item"), dict):
             yield event["item"]
@@ -142,7 +144,7 @@ def remove_pieces(events: Events) -> None:
 
 
 def _is_repeated(events: Events) -> bool:
-    """Whether the ends of the items have the texts of the pieces."""
+    """Return whether the ends of the items have the texts of the pieces."""
     texts: dict[Any, str] = {}
     for _, event in _of_kind(events, f"{_TEXT}.delta"):
         texts[event.get("output_index")] = event["delta"] + texts.get(event.get("output_index"), "")

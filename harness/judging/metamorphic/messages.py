@@ -17,26 +17,26 @@ from .reads import shortened, with_reads
 Messages = list[Any]
 Change = Callable[[Exchange], Exchange | None]
 """Changes an exchange; returns None if there is nothing to change."""
-Read = Callable[[Exchange], Messages | None]
+ReadMessages = Callable[[Exchange], Messages | None]
 """Returns the messages of an answer. The caller may change them. None for an answer without
 messages.
 """
 
 
 def is_whole(exchange: Exchange) -> bool:
-    """Whether an answer succeeded, is complete and is not compressed."""
+    """Return whether an answer succeeded, is complete and is not compressed."""
     broken = exchange.status >= 300 or exchange.end in INTERRUPTED
     return not (broken or exchange.header("content-encoding"))
 
 
 def object_messages(body: bytes) -> Messages | None:
-    """The messages of a body; None if any part of the body is not a JSON object."""
+    """Return the messages of a body; None if any part of the body is not a JSON object."""
     messages = framing.json_messages(body)
     return messages if messages and all(isinstance(item, dict) for item in messages) else None
 
 
 def answer_messages(exchange: Exchange) -> Messages | None:
-    """The messages of a whole answer.
+    """Return the messages of a whole answer.
 
     None for an answer that failed, is blocked, interrupted, empty or compressed, or that is not
     JSON from beginning to end.
@@ -50,17 +50,17 @@ def answer_messages(exchange: Exchange) -> Messages | None:
 
 
 def as_events(messages: Messages, line_end: str = "\r\n") -> bytes:
-    """The messages as server-sent events, one event for each message."""
+    """Return the messages as server-sent events, one event for each message."""
     return "".join(f"data: {json.dumps(item)}{line_end * 2}" for item in messages).encode()
 
 
 def json_texts(messages: Messages, *, ascii_: bool, spaced: bool) -> Iterator[str]:
-    """Each message as JSON, with or without escapes and white space."""
+    """Return each message as JSON, with or without escapes and white space."""
     separators = (", ", ": ") if spaced else (",", ":")
     return (json.dumps(item, ensure_ascii=ascii_, separators=separators) for item in messages)
 
 
-def rewritten(read: Read, write: Callable[[Messages], bytes]) -> Change:
+def rewritten(read: ReadMessages, write: Callable[[Messages], bytes]) -> Change:
     """Write the messages of an answer again, in a single read."""
 
     def change(exchange: Exchange) -> Exchange | None:
@@ -76,10 +76,10 @@ Edit = Callable[[Messages], None]
 
 def edited(
     edit: Edit,
-    read: Read = answer_messages,
+    read: ReadMessages = answer_messages,
     write: Callable[[Messages], bytes] = as_events,
 ) -> Change:
-    """The change that ``edit`` makes to the messages of a whole answer."""
+    """Return the change that ``edit`` makes to the messages of a whole answer."""
 
     def change(exchange: Exchange) -> Exchange | None:
         messages = read(exchange)
@@ -91,7 +91,7 @@ def edited(
     return change
 
 
-def refused(read: Read, error: str) -> Change:
+def refused(read: ReadMessages, error: str) -> Change:
     """Replace the answer by an HTTP error."""
     answer = rewritten(read, lambda _: error.encode())
 
@@ -102,7 +102,7 @@ def refused(read: Read, error: str) -> Change:
     return change
 
 
-def truncated(read: Read, place: Callable[[bytes], int | None]) -> Change:
+def truncated(read: ReadMessages, place: Callable[[bytes], int | None]) -> Change:
     """Break the connection at the byte offset from ``place``, which gives None if it has none."""
 
     def change(exchange: Exchange) -> Exchange | None:
@@ -113,7 +113,7 @@ def truncated(read: Read, place: Callable[[bytes], int | None]) -> Change:
 
 
 def put_in_all(holders: Iterable[dict[str, Json]], name: str, value: Json) -> None:
-    """Sets a field of all these objects to one value. The value None removes the field."""
+    """Set a field of all these objects to one value. The value None removes the field."""
     for holder in holders:
         holder.pop(name, None)
         holder |= {} if value is None else {name: value}
@@ -132,21 +132,21 @@ def without(*names: str) -> Edit:
 
 
 def reversed_keys(value: Json) -> Json:
-    """The value, with the keys of every object in reverse order."""
+    """Return the value, with the keys of every object in reverse order."""
     if isinstance(value, dict):
         return {name: reversed_keys(item) for name, item in reversed(value.items())}
     return [reversed_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def responses(messages: Messages) -> Iterator[dict[str, Json]]:
-    """Each message without its Code Assist envelope."""
+    """Yield each message without its Code Assist envelope."""
     for message in messages:
         inner = message.get("response")
         yield inner if isinstance(inner, dict) else message
 
 
 def answers(messages: Messages) -> Iterator[dict[str, Json]]:
-    """Candidate 0 of every message that has one."""
+    """Yield candidate 0 of every message that has one."""
     for response in responses(messages):
         for candidate in response.get("candidates") or []:
             if isinstance(candidate, dict) and not candidate.get("index"):
@@ -154,7 +154,7 @@ def answers(messages: Messages) -> Iterator[dict[str, Json]]:
 
 
 def parts(messages: Messages) -> Iterator[tuple[list[Json], int]]:
-    """(list of parts, index) of every part of candidate 0."""
+    """Yield (list of parts, index) of every part of candidate 0."""
     for candidate in answers(messages):
         content = candidate.get("content")
         siblings = content.get("parts") if isinstance(content, dict) else None
@@ -165,7 +165,7 @@ def parts(messages: Messages) -> Iterator[tuple[list[Json], int]]:
 
 
 def calls(messages: Messages) -> Iterator[tuple[list[Json], int]]:
-    """(list of parts, index) of every whole call of candidate 0.
+    """Yield (list of parts, index) of every whole call of candidate 0.
 
     A whole call has a name. Its arguments are an object or missing.
     """

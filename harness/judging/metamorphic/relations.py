@@ -9,7 +9,7 @@ from harness.facts import Facts
 from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 
-Calls = list[tuple[str, Json]]
+NamedCalls = list[tuple[str, Json]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,12 @@ class Relation:
 
 
 def equal(
-    *, less: Sequence[str] = (), text: str = "", calls: Callable[[Calls], Calls] | None = None
+    *,
+    less: Sequence[str] = (),
+    text: str = "",
+    calls: Callable[[NamedCalls], NamedCalls] | None = None,
 ) -> Relation:
-    """All facts are equal, with the exceptions that the arguments name.
+    """Require that all facts are equal, with the exceptions that the arguments name.
 
     The facts named in ``less`` are not compared. ``text`` is appended to the text of the answer.
     ``calls`` maps the recorded calls to the expected calls.
@@ -55,7 +58,7 @@ def equal(
 
 
 def _compared(facts: Facts) -> dict[str, Json]:
-    """The facts that relations compare, by name.
+    """Return the facts that relations compare, by name.
 
     A signature may move to another part, so the kind of its part is not compared.
     """

@@ -13,7 +13,7 @@ from harness.stream.exchange import Exchange
 from . import messages
 from .messages import Edit, json_texts, reversed_keys, rewritten
 
-Lines = list[dict[str, Any]]
+RunLines = list[dict[str, Any]]
 
 ERROR: Final = {
     "event": "result",
@@ -22,9 +22,9 @@ ERROR: Final = {
 NOISE: Final = "Fetching available models..."
 
 
-def run_lines(exchange: Exchange) -> Lines | None:
-    """The lines of a run of one turn that ended well. Its response must be the text of the run.
-    None for any other run.
+def run_lines(exchange: Exchange) -> RunLines | None:
+    """Return the lines of a run of one turn that ended well. Its response must be the text of the
+    run. None for any other run.
     """
     if exchange.end in INTERRUPTED or exchange.headers:
         return None
@@ -41,8 +41,8 @@ def run_lines(exchange: Exchange) -> Lines | None:
     return lines if well else None
 
 
-def written(lines: Lines, *, ascii_: bool = False, spaced: bool = False) -> bytes:
-    """The lines as the CLI writes them, or with escapes or white space."""
+def written(lines: RunLines, *, ascii_: bool = False, spaced: bool = False) -> bytes:
+    """Return the lines as the CLI writes them, or with escapes or white space."""
     texts = json_texts(lines, ascii_=ascii_, spaced=spaced)
     return "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogatepass")
 
@@ -53,21 +53,21 @@ edited = partial(messages.edited, read=run_lines, write=written)
 """The change that an `Edit` makes to the lines of a whole run."""
 
 
-def with_noise(lines: Lines) -> bytes:
-    """The lines with other output of the program before, between and inside them."""
+def with_noise(lines: RunLines) -> bytes:
+    """Return the lines with other output of the program before, between and inside them."""
     first, *others = written(lines).decode("utf-8", "surrogatepass").splitlines(keepends=True)
     text = f"{NOISE}\nLoaded {first}" + "".join(f"{NOISE}\n{line}" for line in others)
     return text.encode("utf-8", "surrogatepass")
 
 
-def in_reverse(lines: Lines) -> bytes:
-    """Every object with its keys in reverse order."""
+def in_reverse(lines: RunLines) -> bytes:
+    """Return every object with its keys in reverse order."""
     return written(reversed_keys(lines))
 
 
-def split_text(lines: Lines) -> None:
+def split_text(lines: RunLines) -> None:
     """Divide each piece of text into two lines."""
-    again: Lines = []
+    again: RunLines = []
     for line in lines:
         step = line.get("step_update", {})
         text = step.get("text_delta", "")
@@ -81,18 +81,18 @@ def split_text(lines: Lines) -> None:
     lines[:] = again
 
 
-def remove_pieces(lines: Lines) -> None:
+def remove_pieces(lines: RunLines) -> None:
     """Remove the pieces of text. Only the response then has the text."""
     for step in _steps(lines):
         step.pop("text_delta", None)
 
 
-def remove_init(lines: Lines) -> None:
+def remove_init(lines: RunLines) -> None:
     """Remove the first line."""
     del lines[0]
 
 
-def remove_result(lines: Lines) -> None:
+def remove_result(lines: RunLines) -> None:
     """Remove the last line."""
     del lines[-1]
 
@@ -100,7 +100,7 @@ def remove_result(lines: Lines) -> None:
 def with_result(**fields: Any) -> Edit:
     """Change fields of the result. The value None removes a field."""
 
-    def edit(lines: Lines) -> None:
+    def edit(lines: RunLines) -> None:
         result = lines[-1]["result"]
         changed = {**result, **fields}
         lines[-1]["result"] = {name: value for name, value in changed.items() if value is not None}
@@ -108,23 +108,23 @@ def with_result(**fields: Any) -> Edit:
     return edit
 
 
-def fail(lines: Lines) -> None:
+def fail(lines: RunLines) -> None:
     """Replace the result by an error."""
     lines[-1] = copy.deepcopy(ERROR)
 
 
-def fail_at_once(lines: Lines) -> None:
+def fail_at_once(lines: RunLines) -> None:
     """Replace the run by an error."""
     lines[:] = [copy.deepcopy(ERROR)]
 
 
-def shift_indexes(lines: Lines) -> None:
+def shift_indexes(lines: RunLines) -> None:
     """Number the steps as in a later turn of a conversation."""
     for step in _steps(lines):
         step["step_index"] += 100
 
 
-def add_unknown(lines: Lines) -> None:
+def add_unknown(lines: RunLines) -> None:
     """Add fields, a message and a step with unknown names."""
     new = {"new_field": {"deep": [1]}}
     for line in lines:
@@ -142,7 +142,7 @@ def add_unknown(lines: Lines) -> None:
 def with_piece(text: str) -> Edit:
     """Add a last piece of text, and remove the response."""
 
-    def edit(lines: Lines) -> None:
+    def edit(lines: RunLines) -> None:
         step = {
             "step_index": 998,
             "state": "DONE",
@@ -158,7 +158,7 @@ def with_piece(text: str) -> Edit:
 def with_first_argument(value: Any) -> Edit:
     """Give the first call the arguments ``{"n": value}``."""
 
-    def edit(lines: Lines) -> None:
+    def edit(lines: RunLines) -> None:
         calls = [step for step in _steps(lines) if step.get("step_type") == "tool"]
         for step in calls:
             if step["step_index"] == calls[0]["step_index"]:
@@ -167,5 +167,5 @@ def with_first_argument(value: Any) -> Edit:
     return edit
 
 
-def _steps(lines: Lines) -> Lines:
+def _steps(lines: RunLines) -> RunLines:
     return [line["step_update"] for line in lines if "step_update" in line]

@@ -64,7 +64,7 @@ def in_snake_case(messages: Messages) -> bytes:
 
 
 def in_envelopes(messages: Messages) -> bytes:
-    """The messages, with a Code Assist envelope around each that has none."""
+    """Return the messages, with a Code Assist envelope around each that has none."""
     return as_events(
         [
             message
@@ -80,7 +80,7 @@ def with_reversed_keys(messages: Messages) -> bytes:
 
 
 def compact(messages: Messages) -> bytes:
-    """The shortest JSON. Half surrogates stay escapes, because UTF-8 can't encode them."""
+    """Return the shortest JSON. Half surrogates stay escapes, because UTF-8 can't encode them."""
     return b"".join(
         b"data: "
         + re.sub(
@@ -99,8 +99,8 @@ def redivided(edit: Edit) -> Change:
 
 
 def text_in_pieces(messages: Messages) -> None:
-    """Divides each message that is only text. The text is cut inside the tags of ``<tool_code>``,
-    or in the middle if it has no tag.
+    """Divide each message that is only text. The text is cut inside the tags of ``<tool_code>``, or
+    in the middle if it has no tag.
     """
     written: Messages = []
     for message in messages:
@@ -113,7 +113,7 @@ def text_in_pieces(messages: Messages) -> None:
 
 
 def text_in_one_piece(messages: Messages) -> None:
-    """Joins consecutive messages that are only text of the same kind."""
+    """Join consecutive messages that are only text of the same kind."""
     written: Messages = []
     for message in messages:
         part, before = _only_text(message), _only_text(written[-1]) if written else None
@@ -132,7 +132,7 @@ def text_in_one_piece(messages: Messages) -> None:
 
 
 def _only_text(message: Json) -> dict[str, Json] | None:
-    """The only part of a message; None if the message is more than this text."""
+    """Return the only part of a message; None if the message is more than this text."""
     candidates = [
         item for response in responses([message]) for item in response.get("candidates") or []
     ]
@@ -144,8 +144,8 @@ def _only_text(message: Json) -> dict[str, Json] | None:
 
 
 def _says_no_more(message: Json, following: Json) -> bool:
-    """Whether a message has only text, and no count. (Joining it with the next message would add
-    its count to that of the next message.)
+    """Return whether a message has only text, and no count. (Joining it with the next message would
+    add its count to that of the next message.)
     """
     earlier, later = (
         {*(item.get("usageMetadata") or item.get("usage_metadata") or {})}
@@ -162,8 +162,8 @@ def _pieces(text: str) -> list[str]:
 
 
 def _with_text_alone(message: Json, part: Json, text: str) -> Json:
-    """A new message to put before this one. It belongs to the same answer, and has only a piece of
-    the text.
+    """Return a new message to put before this one. It belongs to the same answer, and has only a
+    piece of the text.
     """
     (response,) = responses([message])
     kind = {"thought": part["thought"]} if "thought" in part else {}
@@ -174,7 +174,9 @@ def _with_text_alone(message: Json, part: Json, text: str) -> Json:
 
 
 def snake_case(value: Json, opaque: bool = False, parent: str = "") -> Json:
-    """The value with its keys in snake_case. The keys of a user's own objects do not change."""
+    """Return the value with its keys in snake_case. The keys of a user's own objects do not
+    change.
+    """
     if isinstance(value, list):
         return [snake_case(item, opaque, parent) for item in value]
     if not isinstance(value, dict):

@@ -21,8 +21,8 @@ _NEW: Final = {"new_field": {"deep": [1]}}
 
 
 def stream_events(exchange: Exchange) -> Events | None:
-    """The events of a whole stream that ended well. None for any other answer, and for an answer
-    with the steps in its last event.
+    """Return the events of a whole stream that ended well. None for any other answer, and for an
+    answer with the steps in its last event.
     """
     if not is_whole(exchange):
         return None
@@ -51,7 +51,7 @@ def ended_by(text: bytes) -> Change:
 
 
 def in_batches(events: Events) -> bytes:
-    """Messages with several events in each, as on a WebSocket, one on each line."""
+    """Return messages with several events in each, as on a WebSocket, one on each line."""
     plain = [event for event in events if event != END]
     batches = (plain[at : at + PIECE] for at in range(0, len(plain), PIECE))
     return b"".join(json_text({"events": batch}, True).encode() + b"\n" for batch in batches)
@@ -61,18 +61,20 @@ def in_batches(events: Events) -> bytes:
 
 
 def _completed(events: Events) -> int:
-    """The index of the last event that is not an end mark."""
+    """Return the index of the last event that is not an end mark."""
     kinds = [event.get("event_type") if isinstance(event, dict) else None for event in events]
     return kinds.index("interaction.completed")
 
 
 def _interaction(events: Events) -> Any:
-    """The interaction of the last event; None if it has none."""
+    """Return the interaction of the last event; None if it has none."""
     return events[_completed(events)].get("interaction")
 
 
 def _deltas(events: Events, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(index, delta) of the deltas of one type, from the last, so that they can be replaced."""
+    """Yield (index, delta) of the deltas of one type, from the last, so that they can be
+    replaced.
+    """
     for index in range(len(events) - 1, -1, -1):
         match events[index]:
             case {"event_type": "step.delta", "delta": {"type": named} as delta} if named == kind:
@@ -84,7 +86,7 @@ def _arguments(events: Events) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _step(kind: str, *deltas: dict[str, Any]) -> Events:
-    """The events of an additional step."""
+    """Return the events of an additional step."""
     return [
         {"index": 99, "step": {"type": kind}, "event_type": "step.start"},
         *({"index": 99, "delta": delta, "event_type": "step.delta"} for delta in deltas),

@@ -137,6 +137,7 @@ class Blocks:
         index = event.get("index")
         if type(index) is int:
             return index
+        # Without an index, a start begins the next block, and any other event is about the latest.
         return self._latest + (event.get("type") == START)
 
     def _read_waiting(self, out: list[Event]) -> None:
@@ -279,6 +280,8 @@ class Blocks:
         return True
 
     def _input_delta(self, block: _Block, delta: dict[str, Json], out: list[Event]) -> bool:
+        # Anthropic's documentation: "the deltas are partial JSON strings, whereas the final
+        # `tool_use.input` is always an object".
         piece = delta.get("partial_json")
         if type(piece) is not str:
             return False

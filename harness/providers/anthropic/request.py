@@ -19,10 +19,10 @@ from typing import Any, Final
 
 from harness.stream.generation import TranslationError
 from harness.stream.prompt import (
+    AnswerFormat,
     AnyPart,
     Call,
     Choice,
-    Format,
     Function,
     Instruction,
     Media,
@@ -266,7 +266,7 @@ class _Writer:
         """Return the field ``output_config``: the effort, and the schema of a structured answer."""
         return {**_effort(self._prompt.reasoning), **self._format(self._prompt.format)}
 
-    def _format(self, wanted: Format | None) -> dict[str, Any]:
+    def _format(self, wanted: AnswerFormat | None) -> dict[str, Any]:
         if wanted is None:
             return {}
         if wanted.schema is None:

@@ -12,7 +12,7 @@ from typing import Final
 from harness.stream.events import Annotation, Event, Finish, Unknown
 from harness.stream.json_codec import Json
 
-from .fields import Fields, spellings
+from .fields import SpelledFields, spellings
 from .finish_reasons import FINISH_REASONS, name_reason
 from .parts import Parts
 from .usual import Candidate
@@ -68,7 +68,7 @@ class Candidates:
     def _read(
         self, candidate: dict[str, Json], index: int, calls: Sequence[Json], out: list[Event]
     ) -> None:
-        fields = Fields(candidate, _CANDIDATE)
+        fields = SpelledFields(candidate, _CANDIDATE)
         if type(fields.values.get("index")) is int and fields.values["index"] >= 0:
             fields.take("index")
         content = fields.take("content", dict)
@@ -116,7 +116,7 @@ class Candidates:
         return True
 
     def _read_content(self, content: dict[str, Json], index: int, out: list[Event]) -> None:
-        fields = Fields(content, _CONTENT)
+        fields = SpelledFields(content, _CONTENT)
         if fields.values.get("role") == "model":
             fields.take("role")
         for part in fields.take("parts", list) or ():

@@ -1,9 +1,9 @@
 """Reads objects of the wire in either spelling without losing a field.
 
 Protocol buffers have two JSON spellings, ``finishReason`` and ``finish_reason``, and Google's
-libraries write both (https://protobuf.dev/programming-guides/json/). `Fields` names a field in
-camelCase and keeps the wire's spelling for values that are passed on raw. A field that is null is
-absent. Fields that nobody reads are left over with their names, so that a new field becomes an
+libraries write both (https://protobuf.dev/programming-guides/json/). `SpelledFields` names a field
+in camelCase and keeps the wire's spelling for values that are passed on raw. A field that is null
+is absent. Fields that nobody reads are left over with their names, so that a new field becomes an
 unknown event.
 """
 
@@ -27,7 +27,7 @@ def spellings(names: str) -> dict[str, str]:
     }
 
 
-class Fields:
+class SpelledFields:
     """The fields of one object that have not been read, by camelCase name."""
 
     __slots__ = ("_keys", "_left", "values")
@@ -73,7 +73,7 @@ class Fields:
         value = self.take(name, *types)
         return None if value is None else {self._keys[name]: value}
 
-    def merge(self, inner: Fields) -> None:
+    def merge(self, inner: SpelledFields) -> None:
         """Add the fields of another object. A field of this object is left over if the other object
         has it with another value.
         """

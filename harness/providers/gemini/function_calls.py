@@ -18,7 +18,7 @@ from harness.stream.events import CallEnd, CallInvalid, CallPiece, CallStart, Ev
 from harness.stream.json_codec import Json, decode_json
 from harness.stream.json_path import Assembly, Gaps, write_path
 
-from .fields import Fields, spellings
+from .fields import SpelledFields, spellings
 
 _CALL: Final = spellings("id name args partialArgs willContinue")
 _PIECE: Final = spellings("jsonPath stringValue numberValue boolValue nullValue willContinue")
@@ -149,6 +149,7 @@ class Calls:
         beside them become unknown fields.
         """
         out.append(CallInvalid(call, text))
+        # The event of the invalid call already has the arguments.
         fields.left = [(key, value) for key, value in fields.left if key != "args"]
         if fields.pieces:
             fields.left.append(("partialArgs", fields.pieces))
@@ -190,6 +191,7 @@ class Calls:
         if not fields.more:
             self.end(out)
         elif not fields.arguments and not fields.pieces:
+            # A part with nothing but `willContinue` opens the next element of an array.
             out.append(CallPiece(call.number, ""))
 
 
@@ -201,7 +203,7 @@ class _CallFields:
     __slots__ = ("arguments", "id", "invalid", "left", "more", "name", "pieces", "signature")
 
     def __init__(self, wire: dict[str, Json], signature: str | None) -> None:
-        fields = Fields(wire, _CALL)
+        fields = SpelledFields(wire, _CALL)
         self.signature = signature
         self.name: str | None = fields.take("name", str)
         self.id: str | None = fields.take("id", str)
@@ -258,7 +260,7 @@ def _read_piece(number: int, wire: Json) -> tuple[CallPiece | None, list[tuple[s
     """
     if type(wire) is not dict:
         return None, []
-    fields = Fields(wire, _PIECE)
+    fields = SpelledFields(wire, _PIECE)
     path, more = fields.take("jsonPath", str), fields.take("willContinue", bool)
     values = [
         fields.take("stringValue", str),

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import Decoder
 
-from .fields import Fields, spellings
+from .fields import SpelledFields, spellings
 
 METHOD: Final = r":(?P<method>generateContent|streamGenerateContent)$"
 _OTHER_KIND: Final = "(?:tunedModels|endpoints|dynamic)/"
@@ -76,7 +76,7 @@ def is_answer(message: dict[str, Any], has_request: bool) -> bool:
     """
     if is_decision(message):
         return False
-    names = Fields(message, _MESSAGE).values.keys() & _ANSWER
+    names = SpelledFields(message, _MESSAGE).values.keys() & _ANSWER
     return bool(names - {"usageMetadata"} if has_request else names)
 
 
@@ -92,13 +92,13 @@ def is_error(message: dict[str, Any]) -> bool:
 
 def is_envelope(message: dict[str, Any]) -> bool:
     """Return whether a message is a GenerateContentResponse in Code Assist's envelope."""
-    inner = Fields(message, _MESSAGE).take("response", dict)
+    inner = SpelledFields(message, _MESSAGE).take("response", dict)
     return inner is not None and is_answer(inner, False)
 
 
 def has_vertex_marks(message: dict[str, Any]) -> bool:
     """Return whether a message has a field that only Vertex AI sends."""
-    fields = Fields(message, _MESSAGE)
+    fields = SpelledFields(message, _MESSAGE)
     usage = fields.values.get("usageMetadata")
     return "createTime" in fields.values or (
         type(usage) is dict and not usage.keys().isdisjoint(("trafficType", "traffic_type"))

@@ -33,9 +33,9 @@ from harness.stream.json_codec import Json
 from ..answer_reader import AnswerReader
 from ..provider import TIER, Answer
 from .candidates import Candidates
-from .fields import Fields, spellings
+from .fields import SpelledFields, spellings
 from .usage import COUNTED, read_usage, unknown_counts
-from .usual import REFUSED, Message, continuation, decode_message
+from .usual import REFUSED, UsualMessage, continuation, decode_message
 
 MAX_FORMS: Final = 8
 """The limit of decoders for usual messages that are made for one answer."""
@@ -129,7 +129,7 @@ class GeminiNormalizer(AnswerReader):
         if not self._candidates.parts.idle:
             return super().feed(frame)
         message = frame.usual
-        if type(message) is not Message:
+        if type(message) is not UsualMessage:
             try:
                 message = decode_message(data)
             except REFUSED:
@@ -165,10 +165,10 @@ class GeminiNormalizer(AnswerReader):
         self._candidates.parts.release_all(out)
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
-        fields = Fields(message, _RESPONSE)
+        fields = SpelledFields(message, _RESPONSE)
         inner = fields.take("response", dict)
         if inner is not None:
-            fields.merge(Fields(inner, _RESPONSE))
+            fields.merge(SpelledFields(inner, _RESPONSE))
         error = fields.values.get("error")
         wrong = bool(error) or type(error) is dict
         if (wrong and fields.values.keys().isdisjoint(_CONTENT)) or (
@@ -227,7 +227,7 @@ class GeminiNormalizer(AnswerReader):
             if self._is_new(f"count {key}", None):
                 out.append(Unknown(f"field usageMetadata.{key}", {key: value}))
 
-    def _read_metadata(self, fields: Fields, out: list[Event]) -> None:
+    def _read_metadata(self, fields: SpelledFields, out: list[Event]) -> None:
         fresh: dict[str, Event] = {}
         for key in [key for key in _METADATA if key in fields.values]:
             name, types = _METADATA[key]
@@ -251,7 +251,7 @@ class GeminiNormalizer(AnswerReader):
 
 def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:
     """Put the facts about the prompt among the annotations of the message; a refusal ends it."""
-    fields = Fields(feedback, _FEEDBACK)
+    fields = SpelledFields(feedback, _FEEDBACK)
     ratings = fields.take_raw("safetyRatings", list)
     reason, message = (
         fields.take("blockReason", str, int),
@@ -265,6 +265,7 @@ def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:
     ]
     if message and not reason:
         beside.append(Unknown("promptFeedback field blockReasonMessage", message, -1))
+    # A finish reason stays the last event of its message.
     finish = next((index for index, event in enumerate(out) if type(event) is Finish), len(out))
     out[finish:finish] = beside
     if reason is not None and reason != "":

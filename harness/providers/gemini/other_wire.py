@@ -13,10 +13,10 @@ from harness.stream.prompt import AnyPart, Media, Native, Opaque, Prompt, media_
 from .canonical_request import canonical_request
 from .request import settings_of
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-def gemini_settings(prompt: Prompt, warnings: list[str]) -> Json:
+def gemini_settings(prompt: Prompt, warnings: list[str]) -> JsonObject:
     """Return the fields of a generate request beside the messages, with JSON Schemas as in the
     prompt, in one spelling: options of the prompt may have another one.
     """
@@ -52,12 +52,12 @@ def signature_in(raw: Mapping[str, Any]) -> Opaque | None:
     return Opaque(signature) if isinstance(signature, str) and signature else None
 
 
-def text_item(text: str) -> Json:
+def text_item(text: str) -> JsonObject:
     """Return a text among the contents of a message or step."""
     return {"type": "text", "text": text}
 
 
-def function_of(declaration: Mapping[str, Any]) -> Json:
+def function_of(declaration: Mapping[str, Any]) -> JsonObject:
     """Return a declared function with its JSON Schema."""
     fields = {
         "name": declaration["name"],
@@ -84,7 +84,7 @@ def written(value: Any) -> str:
 
 def known_fields(
     values: Mapping[str, Any], names: Mapping[str, str], place: str, wire: str
-) -> tuple[Json, list[str]]:
+) -> tuple[JsonObject, list[str]]:
     """Return the fields of ``values`` that are in ``names``, under their names on the wire, and a
     warning for each other field.
     """

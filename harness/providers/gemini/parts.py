@@ -28,11 +28,11 @@ from harness.stream.events import (
     Unknown,
 )
 from harness.stream.json_codec import Json
-from harness.stream.tool_code import Block, Splitter, parse_body
+from harness.stream.tool_code import Splitter, ToolCodeBlock, parse_body
 
-from .fields import Fields, spellings
+from .fields import SpelledFields, spellings
 from .function_calls import Calls
-from .usual import Part
+from .usual import UsualPart
 
 _Wire = dict[str, Json]
 
@@ -94,7 +94,7 @@ class Parts:
                 return
         self._read_any(part, candidate, out)
 
-    def read_usual(self, parts: list[Part], out: list[Event]) -> bool:
+    def read_usual(self, parts: list[UsualPart], out: list[Event]) -> bool:
         """Read texts, thoughts and whole calls from a message that a strict decoder accepted, while
         no call is open. Returns False, and reads nothing, if a part is none of these.
         """
@@ -182,7 +182,7 @@ class Parts:
             else:
                 signed.signature = signature
 
-    def _read_block(self, block: Block, candidate: int) -> tuple[_Signed, list[Event]]:
+    def _read_block(self, block: ToolCodeBlock, candidate: int) -> tuple[_Signed, list[Event]]:
         """Return the events of a block: the event that can be signed, and the events after it. A
         block whose body has an unknown form is text.
         """
@@ -203,7 +203,7 @@ class Parts:
 
     def _read_any(self, part: _Wire, candidate: int, out: list[Event]) -> None:
         """Read a part with one kind, several kinds or an unknown kind."""
-        fields = Fields(part, _PART)
+        fields = SpelledFields(part, _PART)
         thought, signature = (
             fields.take("thought", bool),
             fields.take("thoughtSignature", str) or None,
@@ -258,7 +258,7 @@ class Parts:
 
 
 def _read_media(part: _Wire, value: _Wire, signature: str | None, candidate: int) -> list[Event]:
-    fields = Fields(value, _MEDIA)
+    fields = SpelledFields(value, _MEDIA)
     mime_type, data, uri = (
         fields.take("mimeType", str),
         fields.take("data", str),
@@ -302,7 +302,7 @@ def _read_result(part: _Wire, value: _Wire, signature: str | None, candidate: in
     """Return the result of a tool that the provider ran; its media and settings follow as an
     annotation of the part.
     """
-    fields = Fields(value, _RESULT)
+    fields = SpelledFields(value, _RESULT)
     response = fields.take("response")
     error = response.get("error") if type(response) is dict else None
     identity, name = fields.take("id", str), fields.take("name", str)

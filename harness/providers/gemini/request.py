@@ -72,13 +72,13 @@ _GENERATION: Final = re.compile(r"gemini-([0-9]+)")
 _SNAKE: Final = re.compile(r"_([a-z])")
 _RESOLUTIONS: Final = {"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-def write_body(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
+def write_body(prompt: Prompt, session: Session) -> tuple[JsonObject, list[str]]:
     """Return the body of a generate request; see `harness.providers.provider.Provider.write`."""
     writer = _Writer()
-    body: Json = {
+    body: JsonObject = {
         "contents": [
             {"role": ROLES[message.role], "parts": [writer.part(part) for part in parts]}
             for message in prompt.messages
@@ -100,13 +100,13 @@ def write_body(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
     return body, writer.warnings
 
 
-def settings_of(prompt: Prompt, warnings: list[str], *, exact: bool = False) -> Json:
+def settings_of(prompt: Prompt, warnings: list[str], *, exact: bool = False) -> JsonObject:
     """Return the fields of a generate request beside the messages, with the options for Gemini.
 
     ``exact``: for another wire of Gemini, which reads JSON Schema: schemas are not converted, and a
     thinking level is the word of the prompt for every model.
     """
-    body: Json = {}
+    body: JsonObject = {}
     declarations = []
     for tool in prompt.tools:
         if isinstance(tool, ServerTool):
@@ -168,10 +168,10 @@ class _Writer:
                 self.warn(redacted_warning(part))
         return [part for part in parts if not isinstance(part, Redacted)]
 
-    def part(self, part: AnyPart) -> Json:
+    def part(self, part: AnyPart) -> JsonObject:
         match part:
             case Text(text=text):
-                wire: Json = {"text": text}
+                wire: JsonObject = {"text": text}
             case Thinking(text=text):
                 wire = {"text": text, "thought": True}
             case Call():
@@ -198,7 +198,7 @@ def redacted_warning(part: Redacted) -> str:
     )
 
 
-def _call(call: Call) -> Json:
+def _call(call: Call) -> JsonObject:
     if not isinstance(call.arguments, Mapping):
         raise TranslationError(
             f"{call.place}.{call.key}",
@@ -208,7 +208,7 @@ def _call(call: Call) -> Json:
     return {**wire_id, "name": call.name, "args": call.arguments}
 
 
-def _result(result: Result) -> Json:
+def _result(result: Result) -> JsonObject:
     """Return a ``functionResponse``. If the result is a list of parts under a key, a reference
     replaces each file there.
     """
@@ -232,9 +232,9 @@ def _result(result: Result) -> Json:
     }
 
 
-def _with_references(parts: tuple[Text | Media, ...]) -> tuple[list[Json], list[Json]]:
-    items: list[Json] = []
-    files: list[Json] = []
+def _with_references(parts: tuple[Text | Media, ...]) -> tuple[list[JsonObject], list[JsonObject]]:
+    items: list[JsonObject] = []
+    files: list[JsonObject] = []
     for part in parts:
         if isinstance(part, Text):
             items.append({"type": "text", "text": part.text})
@@ -246,9 +246,9 @@ def _with_references(parts: tuple[Text | Media, ...]) -> tuple[list[Json], list[
     return items, files
 
 
-def _media(media: Media) -> Json:
+def _media(media: Media) -> JsonObject:
     if media.url is None:
-        wire: Json = {"inlineData": {"mimeType": media.media_type, "data": media.data}}
+        wire: JsonObject = {"inlineData": {"mimeType": media.media_type, "data": media.data}}
     else:
         kind = {"mimeType": media.media_type} if media.media_type else {}
         wire = {"fileData": {**kind, "fileUri": media.url}}
@@ -260,8 +260,8 @@ def _media(media: Media) -> Json:
 # -------------------------------------------------------------------- settings
 
 
-def _declaration(function: Function, warnings: list[str], exact: bool) -> Json:
-    declaration: Json = {"name": function.name}
+def _declaration(function: Function, warnings: list[str], exact: bool) -> JsonObject:
+    declaration: JsonObject = {"name": function.name}
     if function.description is not None:
         declaration["description"] = function.description
     schema = function.schema
@@ -278,7 +278,7 @@ def _declaration(function: Function, warnings: list[str], exact: bool) -> Json:
     return {**declaration, "parameters": written}
 
 
-def _response_schema(schema: Schema, warnings: list[str], exact: bool) -> Json:
+def _response_schema(schema: Schema, warnings: list[str], exact: bool) -> JsonObject:
     if exact or schema.exact:
         return {"responseJsonSchema": schema.value}
     written, unsaid = to_gemini_schema(schema.value, place=schema.place)
@@ -286,17 +286,17 @@ def _response_schema(schema: Schema, warnings: list[str], exact: bool) -> Json:
     return {"responseSchema": written}
 
 
-def _tool_config(choice: Choice) -> Json:
+def _tool_config(choice: Choice) -> JsonObject:
     allowed = {"allowedFunctionNames": [choice.name]} if choice.name else {}
     return {"functionCallingConfig": {"mode": MODES[choice.mode], **allowed}}
 
 
-def _thinking(prompt: Prompt, exact: bool) -> Json:
+def _thinking(prompt: Prompt, exact: bool) -> JsonObject:
     """Return ``thinkingConfig``: an effort is a level, and for models before Gemini 3 a budget."""
     reasoning = prompt.reasoning
     if reasoning is None:
         return {}
-    config: Json = {} if reasoning.shown is None else {"includeThoughts": reasoning.shown}
+    config: JsonObject = {} if reasoning.shown is None else {"includeThoughts": reasoning.shown}
     generation = _GENERATION.search(prompt.model or "")
     older = not exact and generation is not None and int(generation[1]) < 3
     if reasoning.mode == "off":
@@ -313,7 +313,7 @@ def _thinking(prompt: Prompt, exact: bool) -> Json:
 # -------------------------------------------------------------------- options
 
 
-def _merge_options(options: Any, body: Json) -> None:
+def _merge_options(options: Any, body: JsonObject) -> None:
     """Merge the options for Gemini into the body: objects are merged, tools are added, any other
     value replaces ours. Field names may be camelCase or snake_case.
     """
@@ -342,7 +342,7 @@ def _camel(value: Any) -> Any:
     }
 
 
-def _join(body: Json, more: Mapping[str, Any]) -> None:
+def _join(body: JsonObject, more: Mapping[str, Any]) -> None:
     for key, value in more.items():
         if isinstance(body.get(key), dict) and isinstance(value, Mapping):
             body[key] = dict(body[key])

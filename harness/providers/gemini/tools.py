@@ -9,7 +9,7 @@ from typing import Final, overload
 from harness.stream.json_codec import Json, decode_object, objects_in
 from harness.stream.session import Tool
 
-from .fields import Fields, spellings
+from .fields import SpelledFields, spellings
 
 _REQUEST: Final = spellings("request tools")
 _TOOL: Final = spellings("functionDeclarations")
@@ -76,7 +76,7 @@ def _declarations(tool: dict[str, Json]) -> list[dict[str, Json]]:
         # A function of the Interactions API; Chat Completions has it in a field.
         function = tool.get("function", tool)
         return [function] if type(function) is dict else []
-    return objects_in(Fields(tool, _TOOL).take("functionDeclarations"))
+    return objects_in(SpelledFields(tool, _TOOL).take("functionDeclarations"))
 
 
 def user_prompt(request_body: bytes) -> str:
@@ -132,15 +132,15 @@ def json_schema(schema: Json) -> Json:
     return converted
 
 
-def _read_request(body: bytes, names: Mapping[str, str]) -> Fields:
+def _read_request(body: bytes, names: Mapping[str, str]) -> SpelledFields:
     """Return the fields of a request, bare or in Code Assist's envelope. Other bodies have none."""
-    fields = Fields(decode_object(body) or {}, names)
+    fields = SpelledFields(decode_object(body) or {}, names)
     inner = fields.take("request", dict)
-    return fields if inner is None else Fields(inner, names)
+    return fields if inner is None else SpelledFields(inner, names)
 
 
 def _read_declaration(declaration: dict[str, Json]) -> Tool | None:
-    fields = Fields(declaration, _DECLARATION)
+    fields = SpelledFields(declaration, _DECLARATION)
     name, schema = fields.take("name", str), fields.take("parametersJsonSchema", dict)
     schema = schema or fields.take("parameters", dict) or {}
     return Tool(name, schema, fields.take("description", str) or "") if name else None

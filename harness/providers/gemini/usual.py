@@ -49,7 +49,7 @@ class _Call(_Strict):
     id: str | None = None
 
 
-class Part(_Strict):
+class UsualPart(_Strict):
     """A part that is text, a thought or a whole call."""
 
     text: str | None = None
@@ -59,7 +59,7 @@ class Part(_Strict):
 
 
 class _ContentOfParts(_Strict):
-    parts: list[Part] | None = None
+    parts: list[UsualPart] | None = None
     role: Literal["model"] | None = None
 
 
@@ -76,7 +76,7 @@ class Candidate(_Strict):
     safetyRatings: list[Json] | None = None
 
 
-class Message(_Strict):
+class UsualMessage(_Strict):
     """A message with one candidate and without an envelope."""
 
     candidates: tuple[Candidate]
@@ -86,10 +86,10 @@ class Message(_Strict):
     createTime: str | None = None
 
 
-_decode: Final = Decoder(Message).decode
+_decode: Final = Decoder(UsualMessage).decode
 
 
-def decode_message(data: bytes) -> Message:
+def decode_message(data: bytes) -> UsualMessage:
     """Decode a usual message; raises one of `REFUSED` for any other text."""
     if nests_deeply(data):
         raise ValidationError(f"nested deeper than {MAX_NESTING} levels")

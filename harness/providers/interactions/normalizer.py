@@ -38,7 +38,7 @@ from .messages import (
     is_interaction,
     is_removed,
 )
-from .steps import Steps
+from .steps import OpenSteps
 from .usual import REFUSED, decode_text
 
 _METADATA: Final[dict[str, str]] = {
@@ -76,6 +76,7 @@ _COUNTS: Final = (
 _USAGE: Final = frozenset(_COUNTS) | {
     *("input_tokens_by_modality", "output_tokens_by_modality", "cached_tokens_by_modality"),
     *("tool_use_tokens_by_modality", "grounding_tool_count"),
+    # `raw_prompt_token` is not documented; gemini-3-flash-preview sends it.
     *("initial_input_tokens", "raw_prompt_token"),
 }
 
@@ -85,7 +86,7 @@ class InteractionsNormalizer(AnswerReader):
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._steps = Steps(super()._fail)
+        self._steps = OpenSteps(super()._fail)
         self._keep_text = self._steps.texts.append
         self._started = False
         self._text_step: int | None = None  # the latest event was a piece of text of this step
@@ -138,6 +139,7 @@ class InteractionsNormalizer(AnswerReader):
             self._read_batch(message, out)
         elif is_removed(message):
             out.append(Unknown(REMOVED_SCHEMA, message))
+        # The documented form is an event `error`; the API has also sent the bare error as a line.
         elif message.get("error") is not None and "steps" not in message:
             self._fail(message, out)
         elif type(kind) is str:
@@ -227,6 +229,7 @@ class InteractionsNormalizer(AnswerReader):
     def _step_delta(self, event: dict[str, Json], out: list[Event]) -> None:
         delta = event.get("delta")
         if type(delta) is dict:
+            # With `event_type`, `index` and `delta` alone, there is nothing beside the content.
             if len(event) > 3 or not self._started:
                 self._read_around(event, ("index", "delta"), out)
             self._text_step = self._steps.delta(event.get("index"), delta, out)

@@ -60,7 +60,7 @@ class _Call:
     odd: list[Json] = field(default_factory=list)
 
 
-class Steps:
+class OpenSteps:
     """The steps of one answer. ``fail`` reads the error of a step. ``texts``: the pieces of answer
     text, which the end of a stream may repeat.
     """
@@ -196,7 +196,7 @@ class Steps:
             out.append(Metadata("snapshot", {name: output}))
 
     def _repeats(self, steps: list[Json]) -> bool:
-        again = Steps(lambda *_: None)
+        again = OpenSteps(lambda *_: None)
         again.read_all(steps, [])
         return (
             "".join(again.texts) == "".join(self.texts)
@@ -310,6 +310,7 @@ class Steps:
         return ("content",)
 
     def _signature(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
+        # Empty signatures come between the summaries; the last one is full.
         if signature := text_of(delta.get("signature")):
             out.append(Reasoning("", signature))
         return ("signature",)
@@ -410,25 +411,25 @@ _SERVER_STEPS: Final = frozenset(
 )
 
 _RESULT_FIELDS: Final[_Known] = ("call_id", "name", "result", "is_error")
-_Read = Callable[[Steps, int, dict[str, Any], list[Event]], _Known]
+_Read = Callable[[OpenSteps, int, dict[str, Any], list[Event]], _Known]
 
 STEPS: Final[dict[str, _Read]] = {
-    "thought": Steps._start_thought,
-    "model_output": Steps._start_output,
-    "function_call": Steps._start_call,
-    "function_result": Steps._start_result,
-    "user_input": Steps._start_input,
-    **dict.fromkeys(_SERVER_STEPS, Steps._start_server_tool),
+    "thought": OpenSteps._start_thought,
+    "model_output": OpenSteps._start_output,
+    "function_call": OpenSteps._start_call,
+    "function_result": OpenSteps._start_result,
+    "user_input": OpenSteps._start_input,
+    **dict.fromkeys(_SERVER_STEPS, OpenSteps._start_server_tool),
 }
 _DELTAS: Final[dict[str, _Read]] = {
-    "text": Steps._text,
-    "thought_summary": Steps._summary,
-    "thought_signature": Steps._signature,
-    "text_annotation_delta": Steps._annotated,
-    "arguments_delta": Steps._arguments,
-    "function_result": Steps._result,
-    **dict.fromkeys(_MEDIA, Steps._streamed_medium),
-    **dict.fromkeys(_SERVER_STEPS, Steps._streamed_tool),
+    "text": OpenSteps._text,
+    "thought_summary": OpenSteps._summary,
+    "thought_signature": OpenSteps._signature,
+    "text_annotation_delta": OpenSteps._annotated,
+    "arguments_delta": OpenSteps._arguments,
+    "function_result": OpenSteps._result,
+    **dict.fromkeys(_MEDIA, OpenSteps._streamed_medium),
+    **dict.fromkeys(_SERVER_STEPS, OpenSteps._streamed_tool),
 }
 
 

@@ -125,6 +125,7 @@ class Items:
     def find(self, index: Json, item_id: Json) -> Item | None:
         """Return the item with an index, or else with an id, or else the latest."""
         if type(index) is int:
+            # Some proxies change the id of an item from event to event, so the index decides.
             return self._items.get(index)
         return self._named(item_id) or self._items.get(self._latest)
 

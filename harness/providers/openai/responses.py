@@ -355,6 +355,7 @@ class ResponsesReader(AnswerReader):
     def _read_end(self, response: dict[str, Json], out: list[Event]) -> None:
         """Read the error and the status of a response."""
         error, status = response.get("error"), response.get("status")
+        # `response.failed` repeats the error of the event `error`.
         if not is_empty(error) and _failure(error) != self._failure:
             self._failure = _failure(error)
             self._fail({"error": error}, out)
@@ -371,6 +372,7 @@ class ResponsesReader(AnswerReader):
             if self._is_new("status", status):
                 out.append(Metadata("status", {"status": status}))
         else:
+            # `incomplete` says nothing without its reason, such as `max_output_tokens`.
             word = reason if status == "incomplete" and type(reason) is str and reason else status
             if word != self._finish:
                 self._finish = word

@@ -29,6 +29,8 @@ Warnings = list[str]
 CHAT: Final = "openai-chat"
 """The options of a prompt under this name are for Chat Completions, which is then asked."""
 WIRE: Final = "OpenAI"
+# OpenAI's reference: "Must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum
+# length of 64."
 _NAMES: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SOUNDS: Final = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/x-wav": "wav"}
 """Media type → ``format`` of audio, if it is not the second half of the type."""

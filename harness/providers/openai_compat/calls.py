@@ -26,7 +26,7 @@ from harness.stream.events import (
 )
 from harness.stream.json_codec import Brackets, Json, decode_object
 
-from ..gemini.fields import Fields
+from ..gemini.fields import SpelledFields
 
 _CALL: Final = {
     name: name for name in ("index", "id", "type", "function", "custom", "extra_content")
@@ -90,7 +90,7 @@ class _Piece:
 
     __slots__ = ("arguments", "custom", "id", "index", "left", "name", "signature")
 
-    def __init__(self, fields: Fields, signature: str | None) -> None:
+    def __init__(self, fields: SpelledFields, signature: str | None) -> None:
         self.signature = signature
         self.index: int | None = fields.take("index", int)
         self.id: str | None = fields.take("id", str) or None
@@ -99,9 +99,9 @@ class _Piece:
         custom = fields.take("custom", dict)
         self.custom = custom is not None
         inner = (
-            Fields(fields.take("function", dict) or {}, _FUNCTION)
+            SpelledFields(fields.take("function", dict) or {}, _FUNCTION)
             if custom is None
-            else Fields(custom, _CUSTOM)
+            else SpelledFields(custom, _CUSTOM)
         )
         self.name: str = inner.take("name", str) or ""
         types = (str,) if self.custom else (str, dict)
@@ -124,7 +124,7 @@ class Calls:
         self, wire: dict[str, Json], signature: str | None, candidate: int, out: list[Event]
     ) -> None:
         """Read one item of ``tool_calls``; ``signature`` is the one beside it."""
-        piece = _Piece(Fields(wire, _CALL), signature)
+        piece = _Piece(SpelledFields(wire, _CALL), signature)
         call = self._find(piece, candidate)
         if call is None or (call.over and piece.name):
             if not (piece.name or piece.id or (piece.arguments and not self._calls.get(candidate))):
@@ -166,6 +166,7 @@ class Calls:
 
     def _find(self, piece: _Piece, candidate: int) -> _Call | None:
         calls = self._calls.get(candidate, ())
+        # Google's endpoint sends no index, and a piece without an id continues the last call.
         if piece.id is None and piece.index is None:
             return None if piece.name or not calls else calls[-1]
         return next((call for call in reversed(calls) if call.continued_by(piece)), None)

@@ -26,7 +26,7 @@ from harness.stream.events import (
 from harness.stream.json_codec import Json, objects_in
 
 from ..gemini import finish_reasons
-from ..gemini.fields import Fields
+from ..gemini.fields import SpelledFields
 from .calls import Calls
 from .reasoning import FIELDS as REASONING
 from .reasoning import read_reasoning
@@ -84,7 +84,7 @@ class Choices:
             if type(choice) is not dict:
                 out.append(Unknown("choice", choice))
                 continue
-            fields = Fields(choice, _CHOICE)
+            fields = SpelledFields(choice, _CHOICE)
             index = fields.values.get("index", position)
             if type(index) is int and index >= 0:
                 fields.take("index")
@@ -104,12 +104,12 @@ class Choices:
         for index in self._splitters:
             self._release(index, out)
 
-    def _read_choice(self, fields: Fields, index: int, out: list[Event]) -> None:
+    def _read_choice(self, fields: SpelledFields, index: int, out: list[Event]) -> None:
         reason, logprobs = fields.take("finish_reason", str), fields.take_raw("logprobs", dict)
         for name in ("delta", "message"):
             holder = fields.take(name, dict)
             if holder:
-                self._read_delta(Fields(holder, _DELTA), index, out)
+                self._read_delta(SpelledFields(holder, _DELTA), index, out)
         if reason:
             self._release(index, out)
             self.calls.make_way(index, out)
@@ -122,7 +122,7 @@ class Choices:
         if reason:
             out.append(Finish(_finish_class(reason), reason, None, index))
 
-    def _read_delta(self, fields: Fields, index: int, out: list[Event]) -> None:
+    def _read_delta(self, fields: SpelledFields, index: int, out: list[Event]) -> None:
         if fields.values.get("role") in _ROLES:
             fields.take("role")
         refusal = fields.take("refusal", str)
@@ -141,6 +141,7 @@ class Choices:
             self.calls.make_way(index, out)
             out.append(Text(refusal, None, index, None, True))
         if old_call is not None:
+            # `function_call` is the older form of one call, which `tool_calls` replaced.
             calls = [{"function": old_call}, *calls]
         for call in calls:
             if type(call) is dict:
@@ -154,7 +155,7 @@ class Choices:
             out.append(Annotation("citations", annotations, index))
         out += [Unknown(f"delta field {key}", {key: value}, index) for key, value in fields.left()]
 
-    def _read_reasoning(self, fields: Fields, index: int, out: list[Event]) -> None:
+    def _read_reasoning(self, fields: SpelledFields, index: int, out: list[Event]) -> None:
         events = read_reasoning(fields, index)
         if any(type(event) is Reasoning for event in events):
             self._release(index, out)
@@ -166,7 +167,7 @@ class Choices:
         text = ""
         for item in items:
             kind, inner = _item_of(item)
-            self._read_content(text, Fields({}, _DELTA), index, out)
+            self._read_content(text, SpelledFields({}, _DELTA), index, out)
             text = inner if kind == "text" else ""
             if kind == "thinking":
                 self._release(index, out)
@@ -184,7 +185,9 @@ class Choices:
         elif wire and audio:
             out.append(Annotation("part", wire, index))
 
-    def _read_content(self, content: str, fields: Fields, index: int, out: list[Event]) -> None:
+    def _read_content(
+        self, content: str, fields: SpelledFields, index: int, out: list[Event]
+    ) -> None:
         """Read the text of a delta or message, perhaps ``""``, and the fields beside it."""
         beside = _take_beside(fields)
         if beside.signature is not None and not content:
@@ -263,23 +266,23 @@ def _call_signature(wire: dict[str, Json]) -> tuple[str | None, dict[str, Json]]
     """Return the signature beside a call, and the call without it."""
     if wire.keys().isdisjoint(_CALL):
         return None, wire
-    fields = Fields(wire, _CALL)
+    fields = SpelledFields(wire, _CALL)
     beside = _take_beside(fields)
     left = {**dict(fields.left()), **dict(beside.left), **(beside.thought or {})}
     return beside.signature, left
 
 
-def _take_beside(fields: Fields) -> _Beside:
+def _take_beside(fields: SpelledFields) -> _Beside:
     """Take ``extra_content`` and the older ``thought_signature`` from some fields."""
     wire, old = fields.take("extra_content", dict), fields.values.get("thought_signature")
     if wire is None and old is None:
         return _NOTHING
-    extra = Fields(wire or {}, _EXTRA)
+    extra = SpelledFields(wire or {}, _EXTRA)
     signature: str | None = None
     thought: dict[str, Json] | None = None
     left: list[tuple[str, Json]] = []
     for vendor in VENDORS:
-        inner = Fields(extra.take(vendor, dict) or {}, _VENDOR)
+        inner = SpelledFields(extra.take(vendor, dict) or {}, _VENDOR)
         if signature is None:
             signature = inner.take("thought_signature", str) or None
         mark = inner.take("thought", bool)

@@ -16,7 +16,7 @@ from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
 from ..answer_reader import AnswerReader
-from ..gemini.fields import Fields
+from ..gemini.fields import SpelledFields
 from ..provider import Answer
 from .choices import Choices
 from .usage import read_usage
@@ -78,7 +78,7 @@ class ChatReader(AnswerReader):
             super()._read_text(text, partial, out)
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
-        fields = Fields(message, _MESSAGE)
+        fields = SpelledFields(message, _MESSAGE)
         error = fields.values.get("error")
         wrong = bool(error) or type(error) is dict
         if (wrong or self._answer.failed) and "choices" not in fields.values:
@@ -115,7 +115,7 @@ class ChatReader(AnswerReader):
         if wrong:
             self._fail(message, out)
 
-    def _read_names(self, fields: Fields, out: list[Event]) -> None:
+    def _read_names(self, fields: SpelledFields, out: list[Event]) -> None:
         fresh: dict[str, Event] = {}
         for name in _NAMES:
             value = fields.take(name, *_TYPES.get(name, (str,)))

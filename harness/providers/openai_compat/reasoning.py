@@ -13,12 +13,12 @@ from typing import Final
 from harness.stream.events import Annotation, Event, Reasoning, Unknown
 from harness.stream.json_codec import Json, objects_in
 
-from ..gemini.fields import Fields
+from ..gemini.fields import SpelledFields
 
 FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_details")
 
 
-def read_reasoning(fields: Fields, index: int) -> list[Event]:
+def read_reasoning(fields: SpelledFields, index: int) -> list[Event]:
     """Return the events of the reasoning of one delta or message; takes its fields."""
     if fields.values.keys().isdisjoint(FIELDS):
         return []

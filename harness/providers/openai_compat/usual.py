@@ -27,7 +27,7 @@ class Delta(_Strict):
     role: Literal["assistant"] | None = None
 
 
-class Choice(_Strict):
+class UsualChoice(_Strict):
     """The answer."""
 
     delta: Delta
@@ -39,7 +39,7 @@ class Choice(_Strict):
 class Chunk(_Strict):
     """A chat.completion.chunk."""
 
-    choices: Annotated[tuple[Choice, ...], Meta(max_length=1)]
+    choices: Annotated[tuple[UsualChoice, ...], Meta(max_length=1)]
     object: Literal["chat.completion.chunk"]
     id: str | None = None
     model: str | None = None

@@ -8,7 +8,7 @@ from harness.facts import NamedArguments
 from harness.stream.json_codec import Json
 
 from .gemini import pick
-from .sent_contents import Content
+from .sent_contents import GeminiContent
 from .values import strings
 
 
@@ -46,7 +46,7 @@ class Returned:
     """The whole request."""
 
 
-def gather_contents(contents: list[Content], first: int = 0) -> Returned:
+def gather_contents(contents: list[GeminiContent], first: int = 0) -> Returned:
     """Return the calls and results of the contents of a request, from the content with the index
     ``first``.
     """
@@ -64,7 +64,7 @@ def gather_contents(contents: list[Content], first: int = 0) -> Returned:
     return returned
 
 
-def _read_part(returned: Returned, part: Content, role: Json) -> None:
+def _read_part(returned: Returned, part: GeminiContent, role: Json) -> None:
     call, result = pick(part, "functionCall"), pick(part, "functionResponse")
     signature = pick(part, "thoughtSignature")
     if isinstance(call, dict):

@@ -14,10 +14,10 @@ from typing import Any
 from harness.facts import arguments_of
 from harness.stream.json_codec import Json
 
-Content = dict[str, Any]
+GeminiContent = dict[str, Any]
 
 
-def sent_contents(body: Json) -> list[Content]:
+def sent_contents(body: Json) -> list[GeminiContent]:
     """Return the contents of a request; bare, or in the envelope of Code Assist."""
     inner = body.get("request") if isinstance(body.get("request"), dict) else body
     steps, messages = inner.get("input"), inner.get("messages")
@@ -57,13 +57,13 @@ _ITEMS = (
 )
 
 
-def _of_item(item: Content, names: dict[str, list[str]]) -> Content:
+def _of_item(item: GeminiContent, names: dict[str, list[str]]) -> GeminiContent:
     """Return the content of one item of the Responses API."""
     signature = None
     match item:
         case {"type": "reasoning"}:
             texts = [_text(part) for part in item.get("summary") or []]
-            part: Content = {"text": "".join(texts), "thought": True}
+            part: GeminiContent = {"text": "".join(texts), "thought": True}
             signature = item.get("encrypted_content")
         case {"type": "function_call"}:
             arguments = arguments_of(item.get("arguments") or "")
@@ -91,11 +91,11 @@ def _of_item(item: Content, names: dict[str, list[str]]) -> Content:
     return {"role": "model", "parts": [{**part, "thoughtSignature": signature or None}]}
 
 
-def _of_step(step: Json) -> Content:
+def _of_step(step: Json) -> GeminiContent:
     match step:
         case {"type": "thought"}:
             texts = [_text(item) for item in step.get("summary") or []]
-            part: Content = {"text": "".join(texts), "thought": True}
+            part: GeminiContent = {"text": "".join(texts), "thought": True}
         case {"type": "function_call"}:
             call = {"id": step.get("id"), "name": step.get("name"), "args": step.get("arguments")}
             part = {"functionCall": call}
@@ -112,7 +112,7 @@ def _of_step(step: Json) -> Content:
     return {"role": "model", "parts": [{**part, "thoughtSignature": step.get("signature") or None}]}
 
 
-def _of_message(message: Content, names: dict[str, list[str]]) -> Content:
+def _of_message(message: GeminiContent, names: dict[str, list[str]]) -> GeminiContent:
     content, role = message.get("content"), message.get("role")
     if isinstance(content, list) and _has_blocks(message):
         blocks = [_of_block(block, names) for block in content if isinstance(block, dict)]
@@ -126,7 +126,7 @@ def _of_message(message: Content, names: dict[str, list[str]]) -> Content:
     if role != "assistant":
         return {"role": str(role), "parts": []}
     signature = _signature(message)
-    parts: list[Content] = []
+    parts: list[GeminiContent] = []
     if isinstance(content, str) or signature:
         parts = [{**part, "thoughtSignature": None} for part in _tagged(str(content or ""))]
         parts[-1]["thoughtSignature"] = signature
@@ -146,7 +146,7 @@ def _of_message(message: Content, names: dict[str, list[str]]) -> Content:
     return {"role": "model", "parts": parts}
 
 
-def _has_blocks(message: Content) -> bool:
+def _has_blocks(message: GeminiContent) -> bool:
     """Return whether the content is the blocks of a Messages request. A user's items of Chat
     Completions have other types, except text.
     """
@@ -154,7 +154,7 @@ def _has_blocks(message: Content) -> bool:
     return message.get("role") == "assistant" or "tool_result" in kinds
 
 
-def _of_block(block: Content, names: dict[str, list[str]]) -> Content:
+def _of_block(block: GeminiContent, names: dict[str, list[str]]) -> GeminiContent:
     match block:
         case {"type": "text", "text": str(text)}:
             return {"text": text}
@@ -177,9 +177,9 @@ def _of_block(block: Content, names: dict[str, list[str]]) -> Content:
     return {}
 
 
-def _tagged(text: str) -> list[Content]:
+def _tagged(text: str) -> list[GeminiContent]:
     """Return the thoughts and the text of a message; thoughts are between tags."""
-    parts: list[Content] = []
+    parts: list[GeminiContent] = []
     for number, piece in enumerate(text.split("<thought>")):
         thought, _, rest = piece.rpartition("</thought>") if number else ("", "", piece)
         parts += [{"text": thought, "thought": True}] if thought else []
@@ -187,7 +187,7 @@ def _tagged(text: str) -> list[Content]:
     return parts
 
 
-def _signature(holder: Content) -> Json:
+def _signature(holder: GeminiContent) -> Json:
     """Return the signature in ``extra_content`` of a call or a message; Vertex AI has its own key.
     Older answers had it beside the content, so it may be sent back there.
     """

@@ -10,7 +10,7 @@ import re
 
 from harness.stream.json_codec import Json
 
-Block = tuple[str, str | None, dict[str, Json]]
+CallInText = tuple[str, str | None, dict[str, Json]]
 
 _BLOCK = re.compile(r"<tool_code>(.*?)</tool_code>", re.DOTALL)
 _FENCE = re.compile(r"```\w*\s*\n?(.*?)```", re.DOTALL)
@@ -31,7 +31,7 @@ _NAMES = ("tool_name", "name")
 _ARGUMENTS = ("parameters", "args", "arguments", "input")
 
 
-def find_blocks(text: str) -> list[Block]:
+def find_blocks(text: str) -> list[CallInText]:
     """Return (raw text, tool name or None, arguments) of every block that can be read; other blocks
     stay text.
     """
@@ -42,7 +42,7 @@ def find_blocks(text: str) -> list[Block]:
     ]
 
 
-def find_written_calls(text: str) -> list[Block]:
+def find_written_calls(text: str) -> list[CallInText]:
     """Return (raw text, tool name, arguments) of every call that is written as text in another form
     than a block; text that can't be read as a call with a name stays text.
     """

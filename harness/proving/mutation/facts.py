@@ -12,7 +12,7 @@ from typing import Any, Final
 from harness.dialects.dialect import lose_argument
 from harness.facts import Call, Entry, Error, Fact, Finish, Text, Thought, Transcript, Usage
 
-Change = Callable[[Transcript], Transcript]
+TranscriptChange = Callable[[Transcript], Transcript]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class FactsOperator:
     name: str
     fault: str
     """Describes the fault."""
-    change: Change
+    change: TranscriptChange
     """Returns an equal transcript if there is nothing to change."""
 
 
-def _first(kind: type[Any], change: Callable[[Any], tuple[Fact, ...]]) -> Change:
+def _first(kind: type[Any], change: Callable[[Any], tuple[Fact, ...]]) -> TranscriptChange:
     """Replace the first fact of a kind for which ``change`` gives other facts."""
 
     def changed(transcript: Transcript) -> Transcript:
@@ -42,7 +42,7 @@ def _first(kind: type[Any], change: Callable[[Any], tuple[Fact, ...]]) -> Change
     return changed
 
 
-def _every(change: Callable[[Fact], tuple[Fact, ...]]) -> Change:
+def _every(change: Callable[[Fact], tuple[Fact, ...]]) -> TranscriptChange:
     """Replace every fact."""
 
     def changed(transcript: Transcript) -> Transcript:
@@ -55,7 +55,7 @@ def _every(change: Callable[[Fact], tuple[Fact, ...]]) -> Change:
     return changed
 
 
-def _without(kind: type[Any]) -> Change:
+def _without(kind: type[Any]) -> TranscriptChange:
     return _every(lambda fact: () if isinstance(fact, kind) else (fact,))
 
 

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, Literal
 
-from harness.dialects.dialect import CallPlace, Change, Dialect, Mutations, Place, lose_argument
+from harness.dialects.dialect import (
+    CallPlace,
+    Dialect,
+    Mutations,
+    OutputChange,
+    PayloadPlace,
+    lose_argument,
+)
 
 Payloads = list[dict[str, Any]]
 
@@ -26,14 +33,14 @@ class MutationOperator:
     name: str
     fault: str
     """Describes the fault."""
-    make: Callable[[Mutations], Change | None]
+    make: Callable[[Mutations], OutputChange | None]
     """Returns the function that puts the fault into a dialect's output. That function returns None
     if there is nothing to change.
     """
     layer: Literal["payloads", "requests"] = "payloads"
     """The layer of that output."""
 
-    def change_for(self, dialect: Dialect) -> Change | None:
+    def change_for(self, dialect: Dialect) -> OutputChange | None:
         """Return the function for this dialect; None if the dialect cannot have the fault."""
         mutations = dialect.mutations
         if self.layer == "requests" and (dialect.request is None or self.name in mutations.unsent):
@@ -41,10 +48,10 @@ class MutationOperator:
         return mutations.own[self.name] if self.name in mutations.own else self.make(mutations)
 
 
-def _shorten(shortened: Callable[[str], str]) -> Callable[[Place, Payloads], bool]:
+def _shorten(shortened: Callable[[str], str]) -> Callable[[PayloadPlace, Payloads], bool]:
     """Replace the first piece of text for which ``shortened`` gives a shorter text."""
 
-    def change(texts: Place, payloads: Payloads) -> bool:
+    def change(texts: PayloadPlace, payloads: Payloads) -> bool:
         for holder, key in texts.find(payloads):
             if (text := shortened(holder[key])) != holder[key]:
                 holder[key] = text
@@ -54,7 +61,7 @@ def _shorten(shortened: Callable[[str], str]) -> Callable[[Place, Payloads], boo
     return change
 
 
-def _double(texts: Place, payloads: Payloads) -> bool:
+def _double(texts: PayloadPlace, payloads: Payloads) -> bool:
     for at, payload in enumerate(payloads):
         if any(holder[key] for holder, key in texts.find([payload])):
             payloads.insert(at, copy.deepcopy(payload))
@@ -62,7 +69,7 @@ def _double(texts: Place, payloads: Payloads) -> bool:
     return False
 
 
-def _merge(texts: Place, payloads: Payloads) -> bool:
+def _merge(texts: PayloadPlace, payloads: Payloads) -> bool:
     """Join two pieces of text that directly follow each other."""
     for at, pair in enumerate(pairwise(payloads)):
         places = [place for payload in pair for place in texts.find([payload])]
@@ -74,7 +81,7 @@ def _merge(texts: Place, payloads: Payloads) -> bool:
     return False
 
 
-def _swap(texts: Place, payloads: Payloads) -> bool:
+def _swap(texts: PayloadPlace, payloads: Payloads) -> bool:
     """Swap two different pieces of text."""
     for (first, key), (second, _) in pairwise(texts.find(payloads)):
         if first[key] != second[key]:
@@ -105,7 +112,7 @@ def _lose_argument(call: CallPlace, payloads: Payloads) -> bool:
     return lose_argument(call.holder, call.arguments)
 
 
-def _lose_end(mutations: Mutations) -> Change:
+def _lose_end(mutations: Mutations) -> OutputChange:
     def change(payloads: Payloads) -> bool:
         if payloads:
             payloads.pop()
@@ -114,22 +121,24 @@ def _lose_end(mutations: Mutations) -> Change:
     return change
 
 
-def _change_stop_reason(mutations: Mutations) -> Change | None:
+def _change_stop_reason(mutations: Mutations) -> OutputChange | None:
     if mutations.stop_reason is None:
         return None
     place, reason, instead = mutations.stop_reason
     return _change_last(place, str, lambda value: instead if value == reason else reason)
 
 
-def _change_count(mutations: Mutations) -> Change | None:
+def _change_count(mutations: Mutations) -> OutputChange | None:
     return _change_last(mutations.count, int, lambda count: count + 1)
 
 
-def _change_error(mutations: Mutations) -> Change | None:
+def _change_error(mutations: Mutations) -> OutputChange | None:
     return _change_last(mutations.error, str, lambda message: "something went wrong")
 
 
-def _change_last(place: Place | None, kind: type, new_value: Callable[[Any], Any]) -> Change | None:
+def _change_last(
+    place: PayloadPlace | None, kind: type, new_value: Callable[[Any], Any]
+) -> OutputChange | None:
     """Change the last value at a place, if it has the type ``kind``."""
     if place is None:
         return None
@@ -145,7 +154,7 @@ def _change_last(place: Place | None, kind: type, new_value: Callable[[Any], Any
     return change
 
 
-def _lose_errors(mutations: Mutations) -> Change | None:
+def _lose_errors(mutations: Mutations) -> OutputChange | None:
     error = mutations.error
     if error is None:
         return None
@@ -158,16 +167,18 @@ def _lose_errors(mutations: Mutations) -> Change | None:
     return change
 
 
-def _on_texts(change: Callable[[Place, Payloads], bool]) -> Callable[[Mutations], Change]:
+def _on_texts(
+    change: Callable[[PayloadPlace, Payloads], bool],
+) -> Callable[[Mutations], OutputChange]:
     return lambda mutations: lambda payloads: change(mutations.texts, payloads)
 
 
 def _on_calls(
     change: Callable[[CallPlace, Payloads], bool],
-) -> Callable[[Mutations], Change | None]:
+) -> Callable[[Mutations], OutputChange | None]:
     """Change the first call in which there is something to change."""
 
-    def make(mutations: Mutations) -> Change | None:
+    def make(mutations: Mutations) -> OutputChange | None:
         calls = mutations.calls
         if calls is None:
             return None

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Final
 
-from harness.dialects.dialect import Change, lose_argument
+from harness.dialects.dialect import OutputChange, lose_argument
 from harness.providers import PROVIDERS
 from harness.providers.request_places import RequestPlaces
 
 from .operators import MutationOperator
 
-Body = dict[str, Any]
-BodyChange = Callable[[RequestPlaces, Body], bool]
+RequestBody = dict[str, Any]
+BodyChange = Callable[[RequestPlaces, RequestBody], bool]
 
 _PLACES: Final = tuple(provider.places for provider in PROVIDERS.values() if provider.places)
 """The places of each wire. Wires whose lists of turns have the same key are tried in turn."""
@@ -68,7 +68,7 @@ def _first(noun: str, change: Callable[[Any, Any], bool]) -> BodyChange:
     return lambda places, body: any(change(*spot) for spot in places.find(body, noun))
 
 
-def _merge_turns(places: RequestPlaces, body: Body) -> bool:
+def _merge_turns(places: RequestPlaces, body: RequestBody) -> bool:
     """Join a turn to the previous turn, even if the roles differ."""
     spots = list(places.find(body, "joined"))
     for (first, key), (second, _) in pairwise(spots):
@@ -79,7 +79,7 @@ def _merge_turns(places: RequestPlaces, body: Body) -> bool:
     return False
 
 
-def _other_role(places: RequestPlaces, body: Body) -> bool:
+def _other_role(places: RequestPlaces, body: RequestBody) -> bool:
     for holder, key in places.find(body, "role"):
         if holder[key] in places.roles:
             holder[key] = places.roles[1 - places.roles.index(holder[key])]
@@ -87,7 +87,7 @@ def _other_role(places: RequestPlaces, body: Body) -> bool:
     return False
 
 
-def _move_signature(places: RequestPlaces, body: Body) -> bool:
+def _move_signature(places: RequestPlaces, body: RequestBody) -> bool:
     """Move a signature to another part, call or step."""
     for holder, key in places.find(body, "signature"):
         beside = places.beside(body, "signature")
@@ -98,7 +98,7 @@ def _move_signature(places: RequestPlaces, body: Body) -> bool:
     return False
 
 
-def _inside(change: BodyChange) -> Change:
+def _inside(change: BodyChange) -> OutputChange:
     """Turn a change of a body into a change of a request case or a conversation case."""
 
     def change_case(sent: Any) -> bool:

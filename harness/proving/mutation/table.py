@@ -12,7 +12,7 @@ from harness.stream.printable import plural
 from . import Proof
 from .facts import FactsOperator
 
-Count = tuple[int, int]
+KillCount = tuple[int, int]
 """The numbers of killed mutants and of all mutants."""
 
 
@@ -58,7 +58,7 @@ def kill_table(proof: Proof, columns: Sequence[str]) -> str:
 def _rows(
     head: str,
     names: Sequence[str],
-    counts: Mapping[tuple[str, str], Count],
+    counts: Mapping[tuple[str, str], KillCount],
     columns: Sequence[str],
 ) -> list[str]:
     width = max([len(head), *map(len, names)])

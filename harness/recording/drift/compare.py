@@ -14,7 +14,7 @@ from harness.stream.exchange import Cassette, Exchange
 
 from ..policy import events_of
 from .severity import ENDS, FINISH, KINDS, SEVERITIES, SIGNED, Severity, place_of
-from .shape import Presence, Shape, collapse, shape_of
+from .shape import AnswerShape, Presence, collapse, shape_of
 
 _SILENT: Final = frozenset({"unknown", "aborted"})
 """Ends that do not depend on the provider."""
@@ -53,7 +53,7 @@ def compare_cassettes(recorded: Cassette, now: Cassette) -> list[Drift]:
     )
 
 
-def _shape(exchange: Exchange) -> Shape:
+def _shape(exchange: Exchange) -> AnswerShape:
     frames = frames_of(exchange, provider=exchange.provider)
     return shape_of(exchange, frames, events_of(exchange))
 
@@ -61,7 +61,7 @@ def _shape(exchange: Exchange) -> Shape:
 _Difference = tuple[Severity, str, str, str]
 
 
-def _differences(old: Shape, new: Shape) -> Iterator[_Difference]:
+def _differences(old: AnswerShape, new: AnswerShape) -> Iterator[_Difference]:
     yield from _answers(old, new)
     if (old.status < 400) != (new.status < 400):
         return  # an error and an answer can't be compared
@@ -72,7 +72,7 @@ def _differences(old: Shape, new: Shape) -> Iterator[_Difference]:
     yield from _counts(old, new)
 
 
-def _answers(old: Shape, new: Shape) -> Iterator[_Difference]:
+def _answers(old: AnswerShape, new: AnswerShape) -> Iterator[_Difference]:
     """Yield status, framing and end."""
     if old.status != new.status:
         yield "breaking", "status", f"{old.status} → {new.status}", "errors.http"
@@ -104,7 +104,7 @@ def _answers(old: Shape, new: Shape) -> Iterator[_Difference]:
         yield "breaking", "messages", "some are not JSON now", "unknown.frames"
 
 
-def _fields(old: Shape, new: Shape) -> Iterator[_Difference]:
+def _fields(old: AnswerShape, new: AnswerShape) -> Iterator[_Difference]:
     gone, added = old.types.keys() - new.types.keys(), new.types.keys() - old.types.keys()
     for path in _tops(gone):
         yield (
@@ -131,7 +131,7 @@ def _fields(old: Shape, new: Shape) -> Iterator[_Difference]:
             )
 
 
-def _feature(path: str, shape: Shape) -> str:
+def _feature(path: str, shape: AnswerShape) -> str:
     """Return the feature of a path. For errors and signatures it depends on the rest of the
     answer.
     """
@@ -157,7 +157,7 @@ def _tops(paths: set[str]) -> list[str]:
     )
 
 
-def _words(old: Shape, new: Shape) -> Iterator[_Difference]:
+def _words(old: AnswerShape, new: AnswerShape) -> Iterator[_Difference]:
     for path in sorted(old.words.keys() & new.words.keys()):
         if more := new.words[path] - old.words[path]:
             yield (
@@ -168,7 +168,7 @@ def _words(old: Shape, new: Shape) -> Iterator[_Difference]:
             )
 
 
-def _order(old: Shape, new: Shape) -> Iterator[_Difference]:
+def _order(old: AnswerShape, new: AnswerShape) -> Iterator[_Difference]:
     """Compare the order of the kinds that are in both; `_fields` reports the others."""
     both = {*old.parts} & {*new.parts}
     was, now = (collapse(kind for kind in shape.parts if kind in both) for shape in (old, new))
@@ -183,7 +183,7 @@ def _order(old: Shape, new: Shape) -> Iterator[_Difference]:
         )
 
 
-def _finish(old: Shape, new: Shape) -> Iterator[_Difference]:
+def _finish(old: AnswerShape, new: AnswerShape) -> Iterator[_Difference]:
     if old.finish != new.finish and old.finish and new.finish:
         yield (
             "breaking",
@@ -202,7 +202,7 @@ def _class_of(word: str) -> FinishClass:
     return FINISH_REASONS.get(word, other)
 
 
-def _counts(old: Shape, new: Shape) -> Iterator[_Difference]:
+def _counts(old: AnswerShape, new: AnswerShape) -> Iterator[_Difference]:
     """Compare which messages contain counts. If all members of an object changed in the same way,
     only the object is reported.
     """

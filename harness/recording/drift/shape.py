@@ -69,7 +69,7 @@ _KINDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class AnswerShape:
     """The shape of an answer: everything that is the same for two answers with different texts."""
 
     status: int
@@ -94,7 +94,7 @@ class Shape:
 
 def shape_of(
     exchange: Exchange, frames: Sequence[Frame], events: Iterable[dict[str, Any]] = ()
-) -> Shape:
+) -> AnswerShape:
     """Return the shape of an answer; ``frames`` are its messages, ``events`` are the events of
     these frames.
     """
@@ -114,7 +114,7 @@ def shape_of(
         if _COUNTS.search(path)
     }
     finishes = [walk.finish for walk in walked]
-    return Shape(
+    return AnswerShape(
         status=exchange.status,
         end=exchange.end,
         media_type=(exchange.header("content-type") or "").partition(";")[0].strip().lower(),

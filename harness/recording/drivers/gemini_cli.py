@@ -92,7 +92,7 @@ class ProgramDriver:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    """This process's environment, with the base URL and the key of the settings."""
+    """Return this process's environment, with the base URL and the key of the settings."""
     environment = dict(os.environ)
     if settings.base_url:
         environment |= environment_for(settings.base_url)
@@ -142,7 +142,7 @@ def run_program(
 def _read_all(
     process: subprocess.Popen[bytes], stdout: Take, stderr: Take, time_limit_s: float
 ) -> tuple[int, bool]:
-    """Forwards the output of a process read by read. Returns its exit code, and whether it ran too
+    """Forward the output of a process read by read. Returns its exit code, and whether it ran too
     long. Such a process is killed with all processes that it started, because they keep its pipes
     open.
     """

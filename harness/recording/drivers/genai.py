@@ -41,7 +41,7 @@ def import_genai() -> Any:
 
 
 def http_options(source: Tape, **options: Any) -> tuple[HttpOptions, Callable[[], None]]:
-    """``HttpOptions`` with ``options`` and with transports that record to or answer from
+    """Return ``HttpOptions`` with ``options`` and with transports that record to or answer from
     ``source``; and a function that closes the connections of the blocking transport. Raises
     `MissingLibrary`.
     """

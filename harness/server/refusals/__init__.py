@@ -17,19 +17,19 @@ from harness.stream.json_codec import decode_object
 
 from .contents import CONTENT_RULES
 from .fields import FIELD_RULES
-from .given import Given, given_by
+from .given import ServedSignatures, given_by
 from .histories import chat_request, interaction_request
 from .interactions import INTERACTION_RULES
-from .rule import Generate, Level, Rule
+from .rule import Generate, Rule, RuleLevel
 from .signatures import SIGNATURE_RULES
 from .tools import TOOL_RULES
 
 __all__ = [
     "RULES",
     "BrokenRule",
-    "Given",
-    "Level",
     "Rule",
+    "RuleLevel",
+    "ServedSignatures",
     "find_broken_rules",
     "given_by",
 ]
@@ -55,7 +55,7 @@ class BrokenRule:
 
 
 def find_broken_rules(
-    body: bytes, identity: Identity, given: Callable[[], Given]
+    body: bytes, identity: Identity, given: Callable[[], ServedSignatures]
 ) -> Iterator[BrokenRule]:
     """Yield the rules of all levels that a request breaks, in the order of the table. A request
     that does not generate, that is not for Gemini's API, or that is not a JSON object breaks no
@@ -79,7 +79,9 @@ def find_broken_rules(
             yield BrokenRule(rule, "\n".join(lines))
 
 
-def _read(sent: dict[str, Any], identity: Identity, given: Callable[[], Given]) -> Generate | None:
+def _read(
+    sent: dict[str, Any], identity: Identity, given: Callable[[], ServedSignatures]
+) -> Generate | None:
     """Return the request in canonical form; None for another API."""
     # The compatible endpoint accepts model names with a collection or publisher.
     model = (identity.model or "").rpartition("/")[2]

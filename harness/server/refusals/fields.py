@@ -19,7 +19,7 @@ _MAPS: Final = frozenset({"properties", "defs", "$defs"})
 """The fields whose keys are the user's."""
 
 
-Fields = dict[str, tuple[str, str]]
+KnownFields = dict[str, tuple[str, str]]
 """Name of a field, as in JSON or as in the protocol buffer → its name in the protocol buffer, and
 the message of its values.
 """
@@ -31,7 +31,7 @@ def _field_unknown(request: Generate) -> Iterator[str]:
 
 
 def _unknown(
-    sent: dict[str, Any], message: str, path: str, known: dict[str, Fields]
+    sent: dict[str, Any], message: str, path: str, known: dict[str, KnownFields]
 ) -> Iterator[str]:
     """Yield the error of the parser for each field that the message does not have, in order.
     ``path``: the path of the message, or "" for the request itself.
@@ -63,7 +63,7 @@ def _messages(name: str, value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @cache
-def known_fields(wire: Wire) -> dict[str, Fields]:
+def known_fields(wire: Wire) -> dict[str, KnownFields]:
     """Return message → its fields, of the requests of one wire."""
     path = Path(__file__).with_name("fields.json")
     published = json.loads(path.read_text(encoding="utf-8"))
@@ -74,7 +74,7 @@ def known_fields(wire: Wire) -> dict[str, Fields]:
         for message, fields in messages.items()
         for field in fields
     }
-    known: dict[str, Fields] = {}
+    known: dict[str, KnownFields] = {}
     for message, fields in published["messages"].items():
         known[message] = {}
         for field, inner in fields.items():

@@ -16,26 +16,26 @@ from harness.stream.json_codec import decode_object
 
 from ..whole_answers import interaction_of
 from .histories import (
-    Content,
+    GeminiContent,
     Stored,
     chat_request,
     interaction_request,
     step_contents,
 )
 
-Place = tuple[str, str | None]
+SignaturePlace = tuple[str, str | None]
 """The kind of a part, and the function name if it is a call."""
 
 _KINDS: Final = ("functionCall", "toolCall", "toolResponse", "executableCode", "inlineData")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ServedSignatures:
     """The signatures and contents of the served exchanges. The keys of the first three tables are
     signatures in canonical spelling.
     """
 
-    places: Mapping[str, frozenset[Place]]
+    places: Mapping[str, frozenset[SignaturePlace]]
     """The parts that had the signature."""
     models: Mapping[str, frozenset[str]]
     """The models of its exchanges."""
@@ -45,7 +45,7 @@ class Given:
     """The contents of each stored interaction, by id."""
 
 
-def place_of(part: Mapping[str, Any]) -> Place:
+def place_of(part: Mapping[str, Any]) -> SignaturePlace:
     """Return the place of the signature of a part in canonical form."""
     for kind in _KINDS:
         if type(part.get(kind)) is dict:
@@ -54,14 +54,14 @@ def place_of(part: Mapping[str, Any]) -> Place:
     return ("thought" if part.get("thought") is True else "text"), None
 
 
-def given_by(exchanges: Iterable[Exchange]) -> Given:
+def given_by(exchanges: Iterable[Exchange]) -> ServedSignatures:
     """Return the signatures in the requests and answers of these exchanges, and their
     interactions.
     """
-    places: defaultdict[str, set[Place]] = defaultdict(set)
+    places: defaultdict[str, set[SignaturePlace]] = defaultdict(set)
     models: defaultdict[str, set[str]] = defaultdict(set)
     copies: dict[str, int] = {}
-    interactions: dict[str, list[Content]] = {}
+    interactions: dict[str, list[GeminiContent]] = {}
     for exchange in exchanges:
         answer = _answered(exchange)
         if answer.get("id"):
@@ -76,7 +76,7 @@ def given_by(exchanges: Iterable[Exchange]) -> Given:
                 models[signature] |= {exchange.model} if exchange.model else set()
             for signature, count in Counter(part["thoughtSignature"] for part in parts).items():
                 copies[signature] = max(count, copies.get(signature, 0))
-    return Given(
+    return ServedSignatures(
         {signature: frozenset(kinds) for signature, kinds in places.items()},
         {signature: frozenset(names) for signature, names in models.items()},
         copies,

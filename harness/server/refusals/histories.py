@@ -16,8 +16,8 @@ from harness.stream.json_codec import decode_json
 
 from .values import as_dict, as_list
 
-Content = dict[str, Any]
-Stored = Mapping[str, Sequence[Content]]
+GeminiContent = dict[str, Any]
+Stored = Mapping[str, Sequence[GeminiContent]]
 """Id of an interaction → its contents."""
 
 _RESULT: Final = "function_result"
@@ -40,7 +40,9 @@ def interaction_request(sent: dict[str, Any], stored: Stored) -> dict[str, Any]:
     return _canonical(contents)
 
 
-def step_contents(steps: Sequence[dict[str, Any]], before: Sequence[Content] = ()) -> list[Content]:
+def step_contents(
+    steps: Sequence[dict[str, Any]], before: Sequence[GeminiContent] = ()
+) -> list[GeminiContent]:
     """Return the contents of a previous interaction, and after them those of the steps."""
     contents = [*before]
     names = {
@@ -102,9 +104,9 @@ def chat_request(sent: dict[str, Any]) -> dict[str, Any]:
     return _canonical(chat_contents(map(as_dict, as_list(sent.get("messages")))))
 
 
-def chat_contents(messages: Iterable[dict[str, Any]]) -> list[Content]:
+def chat_contents(messages: Iterable[dict[str, Any]]) -> list[GeminiContent]:
     """Return the contents of a conversation, one for each message, without instructions."""
-    contents: list[Content] = []
+    contents: list[GeminiContent] = []
     names: dict[str, Any] = {}
     for message in messages:
         match message.get("role"):
@@ -170,7 +172,7 @@ def _thought(signature: str) -> dict[str, Any]:
     return {"text": "", "thought": True, "thoughtSignature": signature}
 
 
-def _add(contents: list[Content], role: str, parts: list[dict[str, Any]]) -> None:
+def _add(contents: list[GeminiContent], role: str, parts: list[dict[str, Any]]) -> None:
     """Add parts; consecutive parts of one role become one content."""
     if contents and contents[-1]["role"] == role:
         contents[-1] = {"role": role, "parts": [*contents[-1]["parts"], *parts]}
@@ -178,6 +180,6 @@ def _add(contents: list[Content], role: str, parts: list[dict[str, Any]]) -> Non
         contents.append({"role": role, "parts": parts})
 
 
-def _canonical(contents: list[Content]) -> dict[str, Any]:
+def _canonical(contents: list[GeminiContent]) -> dict[str, Any]:
     request: dict[str, Any] = canonical_request({"contents": contents})
     return request

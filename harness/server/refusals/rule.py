@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 
 from harness.stream.json_codec import objects_in
 
-from .given import Given
+from .given import ServedSignatures
 from .values import parts_of
 
 Wire = Literal["gemini-api", "vertex-ai", "code-assist", "interactions", "openai-compat"]
@@ -24,7 +24,7 @@ GENERATE: Final[tuple[Wire, ...]] = ("gemini-api", "vertex-ai", "code-assist")
 Models = Literal["all", "from 3", "before 3"]
 """The models that a rule is for, by the number of Gemini in their names."""
 
-Level = Literal["api", "strict", "warning"]
+RuleLevel = Literal["api", "strict", "warning"]
 """``api``: the API refuses this. ``strict``: the API or some of its models accept this, but it is a
 fault of the client. ``warning``: a refusal was reported, but not confirmed.
 """
@@ -46,7 +46,7 @@ class Generate:
     model: str
     wire: Wire
     """The wire that the request was sent on."""
-    given: Callable[[], Given]
+    given: Callable[[], ServedSignatures]
     """Returns the signatures of the served exchanges."""
     prefix: str = ""
     """The prefix of paths in the errors of the JSON parser."""
@@ -88,7 +88,7 @@ class Rule:
     source: str
     check: Check
     """Yields the lines of the API's message, or nothing if the request keeps the rule."""
-    level: Level = "api"
+    level: RuleLevel = "api"
     wires: tuple[Wire, ...] = GENERATE
     """The wires that the rule is for."""
     models: Models = "all"

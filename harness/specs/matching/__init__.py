@@ -16,11 +16,11 @@ from harness.stream.json_codec import Json
 
 from .equality import equal_if_plain
 from .explain import Explainer
-from .mismatch import Kind, Mismatch, sides
+from .mismatch import Mismatch, MismatchKind, sides
 from .operators import MAX_TRIES, Bindings
 from .validate import check_expectation
 
-__all__ = ["Kind", "Mismatch", "bindings_of", "check_expectation", "compare", "sides"]
+__all__ = ["Mismatch", "MismatchKind", "bindings_of", "check_expectation", "compare", "sides"]
 
 MAX_COUNTED: Final = 1_000
 """The maximum number of differences that are counted and not shown."""

@@ -18,7 +18,7 @@ from .counters import Shift, find_shifts, sightings
 from .equality import equal_if_plain, is_plain
 from .fingerprint import names
 from .lists import align_lists, likeness
-from .mismatch import ItemSteps, Kind, Mismatch, sides
+from .mismatch import ItemSteps, Mismatch, MismatchKind, sides
 from .operators import (
     ABSENT,
     NOTHING,
@@ -113,7 +113,7 @@ class Explainer:
                 first = shift.first
                 # A number that is as expected again is not a finding.
                 if first.by and first.path not in silenced:
-                    kind: Kind = "moved" if shift.note else "changed"
+                    kind: MismatchKind = "moved" if shift.note else "changed"
                     yield _finding(first.path, kind, first.expected, first.got, shift.note)
             if not equal_if_plain(step.expected, step.actual):
                 for pair in step.pairs(path):
@@ -243,7 +243,9 @@ class Explainer:
         return None
 
 
-def _finding(path: ItemSteps, kind: Kind, expected: Json, got: Json, note: str = "") -> Mismatch:
+def _finding(
+    path: ItemSteps, kind: MismatchKind, expected: Json, got: Json, note: str = ""
+) -> Mismatch:
     index = path[0].start if path and isinstance(path[0], range) else path[0] if path else None
     return Mismatch(
         readable_path(path), kind, expected, got, note, index if isinstance(index, int) else None

@@ -30,7 +30,7 @@ MAX_LEAVES: Final = 50
 """The maximum number of strings and of leaves of an item that is treated as a piece of a text."""
 
 Number = tuple[str, int]
-Frame = tuple[Any, ...]
+Surroundings = tuple[Any, ...]
 
 _COUNTED_ID: Final = re.compile(r"([a-z]+_)(0|[1-9][0-9]{0,8})")
 _MAPPING, _LIST, _TEXT = (object() for _ in range(3))
@@ -58,7 +58,7 @@ class Unit(Struct, frozen=True, gc=False):
     """Compared by an alignment; None for an item with operators."""
     numbers: tuple[Number, ...]
     """The counted numbers in order."""
-    frame: Frame | None = None
+    frame: Surroundings | None = None
     """The part of an item that all pieces of a text share."""
     text: str = ""
     """The text of a piece."""
@@ -84,12 +84,14 @@ def units(expected: list[Json], actual: list[Json], start: int) -> list[list[Uni
     texts is taken.
     """
     sides = [[(item, *_read(item)) for item in side] for side in (expected, actual)]
-    texts: dict[Frame, set[str]] = {}
+    texts: dict[Surroundings, set[str]] = {}
     for _, _, _, frames in chain(*sides):
         for frame, text in frames.items():
             texts.setdefault(frame, set()).add(text)
 
-    def unit(place: int, item: Json, key: Any, numbers: Any, frames: dict[Frame, str]) -> Unit:
+    def unit(
+        place: int, item: Json, key: Any, numbers: Any, frames: dict[Surroundings, str]
+    ) -> Unit:
         frame = max(frames, key=lambda frame: len(texts[frame]), default=None)
         if frame is None or len(texts[frame]) == 1:
             return Unit(place, item, key, numbers)
@@ -116,7 +118,7 @@ def join(pieces: list[Unit]) -> list[Unit]:
     return [_whole(text) for text in texts]
 
 
-_Read = tuple[Any, tuple[Number, ...], dict[Frame, str]]
+_Read = tuple[Any, tuple[Number, ...], dict[Surroundings, str]]
 
 
 def _read(item: Json) -> _Read:

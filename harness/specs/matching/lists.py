@@ -21,7 +21,7 @@ from . import fingerprint
 from .align import Pairs, align, best_pairs
 from .counters import sightings
 from .fingerprint import TAGS, Unit, join
-from .mismatch import ItemSteps, Kind
+from .mismatch import ItemSteps, MismatchKind
 from .operators import Bindings
 
 MAX_SCORES: Final = 1_000
@@ -36,7 +36,7 @@ Same = Callable[[Unit, Unit], bool]
 PieceTexts = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-class Step(Struct, frozen=True):
+class AlignedItems(Struct, frozen=True):
     """Expected items beside actual items.
 
     If both sides have the same number of items, these are pairs, which may differ. A run has no
@@ -61,14 +61,14 @@ class Step(Struct, frozen=True):
 
     def finding(
         self, path: ItemSteps, shifts: Iterable[str]
-    ) -> tuple[ItemSteps, Kind, Json, Json, str]:
+    ) -> tuple[ItemSteps, MismatchKind, Json, Json, str]:
         """Return the finding of a run or a text: its path, kind, both sides and note."""
         items = self.expected or self.actual
         several = len(items) > 1
         place = (*path, range(self.start, self.start + len(items)) if several else self.start)
         notes = [f"{len(items):,} items"] if several else []
         shown = items if several else items[0]
-        kind: Kind = "missing" if self.expected else "extra"
+        kind: MismatchKind = "missing" if self.expected else "extra"
         expected, got = (shown, None) if self.expected else (None, shown)
         if self.texts is not None:
             left, right = self.texts
@@ -95,7 +95,7 @@ def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
     return 0 if isinstance(expected, dict | list) != isinstance(actual, dict | list) else 1
 
 
-def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> list[Step]:
+def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> list[AlignedItems]:
     """Return the steps through both lists, in order; together they cover both."""
 
     def same_item(i: int, j: int) -> bool:
@@ -112,15 +112,15 @@ def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> li
     units, others = fingerprint.units(expected[start:stop], actual[start:end], start)
     pairs = _align(units, others, same)
     _slide_runs(units, others, pairs, same)
-    steps = [Step(0, expected[:start], actual[:start])]
+    steps = [AlignedItems(0, expected[:start], actual[:start])]
     for gap, beside, partners in _between(units, others, pairs):
         steps += _alike(gap, beside, loose)
         if partners:
             steps += _together(*partners)
-    return [*steps, Step(stop, expected[stop:], actual[end:])]
+    return [*steps, AlignedItems(stop, expected[stop:], actual[end:])]
 
 
-def _together(unit: Unit, other: Unit) -> Iterator[Step]:
+def _together(unit: Unit, other: Unit) -> Iterator[AlignedItems]:
     """Yield steps through two partners: pairs if the cuts are the same, and one step from the first
     different cut to the last.
     """
@@ -135,7 +135,7 @@ def _together(unit: Unit, other: Unit) -> Iterator[Step]:
     yield _step(left[stop:], right[end:])
 
 
-def _alike(gap: list[Unit], beside: list[Unit], loose: Bindings) -> Iterator[Step]:
+def _alike(gap: list[Unit], beside: list[Unit], loose: Bindings) -> Iterator[AlignedItems]:
     """Yield steps through units without an equal one on the other side: one step for the pieces of
     one text, else items that are paired by likeness.
     """
@@ -166,11 +166,11 @@ def _is_one_text(left: list[Unit], right: list[Unit]) -> bool:
     return len(texts) == 2 and texts[0].frame == texts[1].frame is not None and bool(left and right)
 
 
-def _step(left: Sequence[Unit], right: Sequence[Unit], *, is_text: bool = False) -> Step:
+def _step(left: Sequence[Unit], right: Sequence[Unit], *, is_text: bool = False) -> AlignedItems:
     start = next((unit.start for unit in (*left, *right)), 0)
     expected, actual = [unit.item for unit in left], [unit.item for unit in right]
     cuts = tuple(unit.text for unit in left), tuple(unit.text for unit in right)
-    return Step(start, expected, actual, cuts if is_text else None)
+    return AlignedItems(start, expected, actual, cuts if is_text else None)
 
 
 def _align(units: list[Unit], others: list[Unit], same: Same) -> Pairs:

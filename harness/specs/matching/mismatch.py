@@ -14,7 +14,7 @@ from msgspec import Struct
 from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt
 
-Kind = Literal["changed", "missing", "extra", "moved", "recut"]
+MismatchKind = Literal["changed", "missing", "extra", "moved", "recut"]
 
 ItemSteps = tuple[str | int | range, ...]
 
@@ -33,7 +33,7 @@ class Mismatch(Struct, frozen=True):
 
     path: str
     """Has indices of the expectation; for ``extra``, of the actual value."""
-    kind: Kind
+    kind: MismatchKind
     """``changed``, ``missing`` (expected, not got), ``extra`` (got, not expected), ``moved`` (a
     counted number is off by the same amount from here on) or ``recut`` (same text, cut
     differently).

@@ -23,6 +23,7 @@ MAX_GLUED: Final = 32
 
 _BOM: Final = b"\xef\xbb\xbf"
 _OBJECT: Final = re.compile(rb'\{\s*"')
+# The first line of a document that is written with indents, and a line that continues it.
 _OPENS: Final = re.compile(rb"\{[ \t\r]*$")
 _GOES_ON: Final = re.compile(rb'[ \t]+"|[ \t]*\}')
 

@@ -77,6 +77,7 @@ class SseFramer:
                 self.offset += 1
         if not data:
             return
+        # The LF of a CR LF may come with the next read.
         self.after_cr = data[-1] == 13
         lines = data.splitlines(keepends=True)
         rest = b"" if lines[-1][-1] in b"\r\n" else lines.pop()
@@ -162,6 +163,8 @@ class SseFramer:
         values = [_field_value(line) for line in self.data]
         starts, self.starts = self.starts, []
         self.data.clear()
+        # WHATWG: "Append the field value to the data buffer, then append a single U+000A LINE FEED
+        # (LF) character to the data buffer."
         whole = make_frame(b"\n".join(values), start, at_ms, partial)
         if whole.raw is None:
             frames.append(whole)
@@ -175,8 +178,13 @@ class SseFramer:
         frames += each
 
 
+# WHATWG: "Lines must be separated by either a U+000D CARRIAGE RETURN U+000A LINE FEED (CRLF)
+# character pair, a single U+000A LINE FEED (LF) character, or a single U+000D CARRIAGE RETURN (CR)
+# character."
 _BLANK_LINES: Final = frozenset({b"\r\n", b"\n", b"\r"})
 _FIELDS: Final = (b"data:", b":", b"event:", b"id:", b"retry:")
+# WHATWG: without a colon, "using the whole line as the field name, and the empty string as the
+# field value".
 _BARE_FIELDS: Final = frozenset({b"data", b"event", b"id", b"retry", b""})
 
 
@@ -207,4 +215,5 @@ def _field_value(line: bytes) -> bytes:
     """Return the text after ``data:``, without its line end and without the one space that the
     standard allows.
     """
+    # WHATWG: "If value starts with a U+0020 SPACE character, remove it from value."
     return line[6 if line[5:6] == b" " else 5 :].removesuffix(b"\n").removesuffix(b"\r")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cassettes.redaction.redactor import Redactor, redact_request, redact_url
-from harness.cassettes.redaction.scanner import Finding, Scanner
+from harness.cassettes.redaction.scanner import FoundSecret, Scanner
 from harness.pipeline.request_index import RequestIndex
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
@@ -403,7 +403,7 @@ def test_rules_redact_reason_phrases_and_origins() -> None:
     )
     assert kept.exchanges[0].reason_phrase == "Fine REDACTED"
     assert Scanner(redactor=redactor).scan_cassette(Cassette((), origin)) == [
-        Finding("metadata", "a value that must be redacted")
+        FoundSecret("metadata", "a value that must be redacted")
     ]
     assert Scanner(redactor=redactor).scan_cassette(kept) == []
 

@@ -13,7 +13,7 @@ import pytest
 
 from harness.adapters import Adapter, AdapterError, RunOptions
 from harness.adapters.clients import CLIENTS, make_client_adapter
-from harness.dialects.mind.program.adapter import Run, adapt
+from harness.dialects.mind.program.adapter import RunProgram, adapt
 from harness.providers import with_provider
 from harness.stream.exchange import Cassette, Exchange, Origin, Request
 
@@ -29,7 +29,7 @@ EXCHANGE = with_provider(
 )
 
 
-def mind_program(run: Run, **context: Any) -> Adapter:
+def mind_program(run: RunProgram, **context: Any) -> Adapter:
     cassette = Cassette((EXCHANGE,), Origin("written"))
     adapter = make_client_adapter(
         CLIENTS["mind-program"], lambda name: cassette, partial(adapt, run=run)

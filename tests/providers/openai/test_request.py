@@ -8,14 +8,14 @@ import pytest
 
 from harness.providers import PROVIDERS
 from harness.stream.generation import TranslationError
-from harness.stream.prompt import Call, Message, Native, Opaque, Origin, Prompt, Text, Thinking
+from harness.stream.prompt import Call, Maker, Message, Native, Opaque, Prompt, Text, Thinking
 from harness.stream.session import Session
 
 PROVIDER = PROVIDERS["openai"]
 ASKED = Message("user", (Text("Hi"),))
 MADE = {
-    "openai": Opaque("gAAA", Origin("openai", "gpt-5.6-luna")),
-    "gemini": Opaque("CgQA", Origin("gemini", "gemini-3.8-flash")),
+    "openai": Opaque("gAAA", Maker("openai", "gpt-5.6-luna")),
+    "gemini": Opaque("CgQA", Maker("gemini", "gemini-3.8-flash")),
     "unknown": Opaque("QUJD"),
 }
 
@@ -38,8 +38,8 @@ def test_reasoning_goes_back_only_to_its_maker(maker: str, kept: bool) -> None:
 
 def test_an_item_of_another_vendor_is_left_out() -> None:
     raw = {"type": "web_search_call", "id": "ws_1"}
-    assert written(Native(raw, Origin("openai"))).body["input"][1] == raw
-    foreign = written(Native(raw, Origin("anthropic"), place="p"))
+    assert written(Native(raw, Maker("openai"))).body["input"][1] == raw
+    foreign = written(Native(raw, Maker("anthropic"), place="p"))
     assert raw not in foreign.body["input"]
     assert foreign.warnings[0].startswith("p: a part of an answer is left out")
 

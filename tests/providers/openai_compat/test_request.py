@@ -9,9 +9,9 @@ import pytest
 from harness.providers import PROVIDERS
 from harness.stream.generation import GenerateRequest
 from harness.stream.prompt import (
+    AnswerFormat,
     AnyPart,
     Call,
-    Format,
     Media,
     Message,
     Native,
@@ -188,7 +188,7 @@ def test_each_setting_without_a_field_is_named() -> None:
 
 
 def test_json_without_a_schema_is_a_json_object() -> None:
-    body = asked(format=Format()).body
+    body = asked(format=AnswerFormat()).body
     assert body["response_format"] == {"type": "json_object"}
 
 

@@ -20,7 +20,7 @@ from harness.recording.drift.severity import (
     Impact,
     place_of,
 )
-from harness.recording.drift.shape import Shape, presence_of, shape_of
+from harness.recording.drift.shape import AnswerShape, presence_of, shape_of
 from harness.specs import read_features
 from harness.stream.exchange import Exchange
 from harness.stream.framing import make_frame
@@ -60,7 +60,7 @@ def test_a_path_of_the_antigravity_cli_has_its_feature(path: str, place: Impact)
 
 
 def test_the_input_of_a_tool_is_not_part_of_the_shape() -> None:
-    def shape(given: str) -> Shape:
+    def shape(given: str) -> AnswerShape:
         line = f'{{"event":"step_update","step_update":{{"tool_info":{{"name":"f","parameters":{given},"output":"x"}}}}}}'
         exchange = Exchange(None, 200, {}, ((None, line.encode()),), "complete")
         return shape_of(exchange, [make_frame(line.encode(), 0, None)])

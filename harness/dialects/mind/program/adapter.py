@@ -33,11 +33,13 @@ _GOOGLE: Final = ("GEMINI", "GOOGLE", "CODE_ASSIST", "MIND_")
 recording.
 """
 
-Run = Callable[[Sequence[str], Mapping[str, str], str], tuple[bytes, int]]
+RunProgram = Callable[[Sequence[str], Mapping[str, str], str], tuple[bytes, int]]
 """A run of the program: arguments, environment and working folder → stdout and exit code."""
 
 
-def adapt(context: Mapping[str, Any], served: ServedCassette, run: Run | None = None) -> list[Any]:
+def adapt(
+    context: Mapping[str, Any], served: ServedCassette, run: RunProgram | None = None
+) -> list[Any]:
     """Run the program; ``run`` replaces the function that runs it.
 
     Payloads are the records that were printed, without their ``timestamp`` if that is a time;

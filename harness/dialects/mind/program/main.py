@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return converse(
                 prompt,
                 options,
-                Gemini(client, streamed=chosen.output_format == "stream-json"),
+                GeminiClient(client, streamed=chosen.output_format == "stream-json"),
                 tools,
                 printer,
             )
@@ -208,7 +208,7 @@ def now(record: Payload) -> Payload:
     return {**record, "timestamp": timestamp(time.time() * 1000)}
 
 
-class Gemini:
+class GeminiClient:
     """Asks the model, and returns the records of its answers, streamed or all at once."""
 
     def __init__(self, client: Any, *, streamed: bool) -> None:
@@ -285,7 +285,7 @@ def _check(name: str, args: Mapping[str, Any]) -> Arguments:
 def converse(
     prompt: Mapping[str, Any],
     options: Mapping[str, Any],
-    gemini: Gemini,
+    gemini: GeminiClient,
     tools: Toolbox,
     printer: Printer,
 ) -> int:

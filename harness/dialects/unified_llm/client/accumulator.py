@@ -12,7 +12,7 @@ from typing import Any, Final
 from .errors import SDKError, StreamError, error_of
 from .response import Response
 
-Event = Mapping[str, Any]
+StreamEvent = Mapping[str, Any]
 
 _OWN_EVENTS: Final = ("text", "thinking", "tool_call")
 """The kinds of parts that have events of their own."""
@@ -21,15 +21,15 @@ _OWN_EVENTS: Final = ("text", "thinking", "tool_call")
 class StreamAccumulator:
     """Takes every event in order; `response` is then equal to that of `Client.complete`."""
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
+    def __init__(self, events: Iterable[StreamEvent] = ()) -> None:
         self._content: list[dict[str, Any]] = []
         self._pieces: list[str] = []
-        self._finish: Event | None = None
+        self._finish: StreamEvent | None = None
         self._error: SDKError | None = None
         for event in events:
             self.add(event)
 
-    def add(self, event: Event) -> None:
+    def add(self, event: StreamEvent) -> None:
         """Take the next event."""
         match event["type"]:
             case "TEXT_START" | "REASONING_START":
@@ -85,7 +85,7 @@ class StreamAccumulator:
         return content + own
 
 
-def _marks(event: Event) -> dict[str, Any]:
+def _marks(event: StreamEvent) -> dict[str, Any]:
     """Return the keys of the end of a block that the part of the message also has."""
     names = ("signature", "refusal", "redacted", "id")
     return {name: event[name] for name in names if name in event}

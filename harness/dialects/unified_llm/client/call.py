@@ -14,7 +14,7 @@ from harness.providers import PROVIDERS, Answer, Endpoint, Provider, declared_to
 from harness.stream.events import End, Event, Unknown
 from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingError
 from harness.stream.generation import GenerateRequest, TranslationError
-from harness.stream.prompt import Origin, Prompt
+from harness.stream.prompt import Maker, Prompt
 from harness.stream.session import Session
 
 from .. import DIALECT
@@ -48,7 +48,7 @@ KEY_NAMES: Final = ENDPOINTS["gemini-api"].keys
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PreparedCall:
     """An HTTP request; ``warnings`` are the losses of its translation, each with its place."""
 
     url: str
@@ -59,9 +59,9 @@ class Call:
     session: Session
     warnings: tuple[str, ...] = ()
 
-    def reading(self, status: int, headers: Mapping[str, str]) -> Reading:
+    def reading(self, status: int, headers: Mapping[str, str]) -> AnswerReading:
         """Return a reader of the answer with this status and these headers."""
-        return Reading(self, status, {name.lower(): value for name, value in headers.items()})
+        return AnswerReading(self, status, {name.lower(): value for name, value in headers.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ class _Target:
 
 
 class Preparer:
-    """Makes `Call`s of Requests. Key and URL come from the arguments, else from the environment.
-    Without a provider, the vendor before the name of a model decides.
+    """Makes `PreparedCall`s of Requests. Key and URL come from the arguments, else from the
+    environment. Without a provider, the vendor before the name of a model decides.
 
     Raises `ConfigurationError` without a key and for an unknown provider.
     """
@@ -132,7 +132,7 @@ class Preparer:
             )
         return self._target(BY_VENDOR[vendor])
 
-    def prepare(self, request: Mapping[str, Any], *, stream: bool) -> Call:
+    def prepare(self, request: Mapping[str, Any], *, stream: bool) -> PreparedCall:
         """Return the call of a Request; raises `TranslationError` for a wrong one."""
         prompt = replace(translate(with_files(request), {}, self.session), streamed=stream)
         target = self._fixed or self._target_of(prompt)
@@ -146,7 +146,7 @@ class Preparer:
             ).encode("ascii")
         except (TypeError, ValueError, RecursionError) as error:
             raise TranslationError("", f"the request can't be written as JSON: {error}") from None
-        return Call(
+        return PreparedCall(
             target.url(generate, stream),
             {"content-type": "application/json", **target.endpoint.authorize(target.key)},
             content,
@@ -157,15 +157,16 @@ class Preparer:
         )
 
 
-class Reading:
+class AnswerReading:
     """Reads one answer: bytes → frames → canonical events → stream events.
 
     ``begun``: whether a stream event was emitted.
     """
 
-    def __init__(self, call: Call, status: int, headers: Mapping[str, str]) -> None:
+    def __init__(self, call: PreparedCall, status: int, headers: Mapping[str, str]) -> None:
         provider = call.provider
         self._framer = (
+            # The body of an error is one document, also if a stream was asked for.
             provider.framer(MAX_FRAME) if 200 <= status < 300 else DocumentFramer(MAX_FRAME)
         )
         self._normalizer = provider.normalizer(
@@ -173,7 +174,7 @@ class Reading:
         )
         self._translator = DIALECT.translator(declared_tools(call.content), call.session)
         self._session = call.session
-        self._maker = Origin(provider.vendor, call.model or None)
+        self._maker = Maker(provider.vendor, call.model or None)
         self._warnings = [{"message": warning} for warning in call.warnings]
         self._rate_limit = _rate_limit(provider, headers)
         self._fault = ""

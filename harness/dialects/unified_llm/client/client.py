@@ -19,7 +19,7 @@ from harness.stream.generation import ToolOutcome
 from harness.stream.session import Session
 
 from . import coroutines
-from .call import Call, Payload, Preparer, Reading
+from .call import AnswerReading, Payload, PreparedCall, Preparer
 from .errors import ConfigurationError, NetworkError, RequestTimeoutError, SDKError, error_of
 from .response import Response
 from .retry import RetryPolicy
@@ -32,8 +32,8 @@ except ImportError as error:
         "the client needs httpx2: pip install 'gemini-conformance[clients]'"
     ) from error
 
-Result = TypeVar("Result")
-Answer = tuple[httpx2.Response, AsyncIterator[bytes]]
+T = TypeVar("T")
+HttpAnswer = tuple[httpx2.Response, AsyncIterator[bytes]]
 """The HTTP response, and the pieces of its body as they arrive."""
 
 ENDS: Final[tuple[tuple[type[Exception], End], ...]] = (
@@ -66,7 +66,7 @@ class Timeouts:
 class _Backend:
     """The operations that wait: they block in `Client` and suspend in `AsyncClient`."""
 
-    post: Callable[[Call, httpx2.Timeout], AbstractAsyncContextManager[Answer]]
+    post: Callable[[PreparedCall, httpx2.Timeout], AbstractAsyncContextManager[HttpAnswer]]
     sleep: Callable[[float], Awaitable[None]]
     run_tools: Callable[[Tools, Response], Awaitable[list[ToolOutcome]]]
 
@@ -114,7 +114,7 @@ class _Calls:
         """
         return self._stream(self._prepare(request, stream=True))
 
-    async def _stream(self, call: Call) -> AsyncGenerator[Payload]:
+    async def _stream(self, call: PreparedCall) -> AsyncGenerator[Payload]:
         async def begin() -> tuple[Payload, AsyncGenerator[Payload]]:
             events = self._events(call, self._timeouts.of(stream=True))
             first = await anext(events)
@@ -129,7 +129,7 @@ class _Calls:
             async for event in events:
                 yield event
 
-    async def _events(self, call: Call, timeout: httpx2.Timeout) -> AsyncGenerator[Payload]:
+    async def _events(self, call: PreparedCall, timeout: httpx2.Timeout) -> AsyncGenerator[Payload]:
         end: End = "complete"
         try:
             async with self._backend.post(call, timeout) as (answer, body):
@@ -145,7 +145,7 @@ class _Calls:
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             raise _unanswered(error) from error
 
-    async def _with_retries(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+    async def _with_retries(self, attempt: Callable[[], Awaitable[T]]) -> T:
         retries = 0
         while True:
             try:
@@ -260,8 +260,8 @@ class AsyncClient(_Calls):
 
 @asynccontextmanager
 async def _post_blocking(
-    http: httpx2.Client, call: Call, timeout: httpx2.Timeout
-) -> AsyncGenerator[Answer]:
+    http: httpx2.Client, call: PreparedCall, timeout: httpx2.Timeout
+) -> AsyncGenerator[HttpAnswer]:
     async def pieces() -> AsyncGenerator[bytes]:
         for data in answer.iter_bytes():
             yield data
@@ -274,15 +274,15 @@ async def _post_blocking(
 
 @asynccontextmanager
 async def _post(
-    http: httpx2.AsyncClient, call: Call, timeout: httpx2.Timeout
-) -> AsyncGenerator[Answer]:
+    http: httpx2.AsyncClient, call: PreparedCall, timeout: httpx2.Timeout
+) -> AsyncGenerator[HttpAnswer]:
     async with http.stream(
         "POST", call.url, headers=call.headers, content=call.content, timeout=timeout
     ) as answer:
         yield answer, answer.aiter_bytes()
 
 
-def _end(error: httpx2.RequestError, reading: Reading) -> End:
+def _end(error: httpx2.RequestError, reading: AnswerReading) -> End:
     """Return how an interrupted answer ended. A timeout before the first event raises an exception,
     because there is no answer.
     """

@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Coroutine, Generator
 from typing import Any, TypeVar
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
-def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine that never suspends; raises RuntimeError if it does."""
     try:
         coroutine.send(None)
     except StopIteration as finished:
-        result: Result = finished.value
+        result: T = finished.value
         return result
     coroutine.close()
     raise RuntimeError("the coroutine waits for an event loop; only blocking operations run here")
 
 
-def iterate(items: AsyncGenerator[Result]) -> Generator[Result]:
+def iterate(items: AsyncGenerator[T]) -> Generator[T]:
     """Yield the items of an asynchronous generator that never suspends, as they are made."""
     try:
         while True:

@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from .references import Resolver
 
-Schema = dict[str, Any]
+GeminiSchema = dict[str, Any]
 
 TYPES: Final = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 """Gemini's types; JSON Schema writes the same words in lower case."""
@@ -72,7 +72,7 @@ _CHECKS: Final[dict[str, Callable[[Any], bool]]] = {
 }
 
 
-def to_gemini_schema(schema: Any, *, place: str) -> tuple[Schema, list[str]]:
+def to_gemini_schema(schema: Any, *, place: str) -> tuple[GeminiSchema, list[str]]:
     """Return the schema as Gemini's ``Schema``, and a warning for each loss: ``place.path:
     'keyword' …``.
 
@@ -89,7 +89,7 @@ def to_gemini_schema(schema: Any, *, place: str) -> tuple[Schema, list[str]]:
     ]
 
 
-class _Flat(Schema):
+class _Flat(GeminiSchema):
     """The keywords of a node that is flat: it has no ``allOf`` or ``const``, and no null among its
     choices.
     """
@@ -101,7 +101,7 @@ class _Node:
     def __init__(self, schema: Any, path: str, losses: dict[str, None]) -> None:
         self.path = path
         self.losses = losses
-        self.written: Schema = {}
+        self.written: GeminiSchema = {}
         """Gemini's Schema of the node, as far as it is written."""
         self.flat = self.flatten(schema)
         """The JSON Schema of the node without ``allOf``."""
@@ -131,7 +131,7 @@ class _Node:
             self.take_null(flat, keyword)
         return flat
 
-    def join(self, flat: Schema, other: Schema) -> None:
+    def join(self, flat: GeminiSchema, other: GeminiSchema) -> None:
         """Add another schema that also applies. If a keyword can't express both, the
         first stays.
         """
@@ -143,7 +143,7 @@ class _Node:
             else:
                 flat[keyword] = joined
 
-    def take_null(self, flat: Schema, keyword: str) -> None:
+    def take_null(self, flat: GeminiSchema, keyword: str) -> None:
         """Turn null among choices into ``nullable``, and join a single choice into the node."""
         choices = flat.get(keyword)
         if not isinstance(choices, list) or not choices:
@@ -157,7 +157,7 @@ class _Node:
         if others and len(others) < len(choices):
             flat["nullable"] = True
 
-    def write(self) -> Schema:
+    def write(self) -> GeminiSchema:
         """Return the node as Gemini's ``Schema``; call it once."""
         values = self.flat.pop("enum", None)
         types = self.take_types(values)
@@ -211,7 +211,7 @@ class _Node:
 
         Keywords that restrict only values of other types restrict nothing here.
         """
-        choices: list[Schema] = []
+        choices: list[GeminiSchema] = []
         for name in types:
             own = {key: self.flat[key] for key in self.flat if name in _TYPES_OF.get(key, ())}
             if values is not None:
@@ -310,7 +310,7 @@ class _Node:
         if len(kept) < len(names):
             self.warn(keyword, "has names that are not among the properties; they are left out")
 
-    def below(self, schema: Any, step: str) -> Schema:
+    def below(self, schema: Any, step: str) -> GeminiSchema:
         return self.inner(schema, step).write()
 
     def inner(self, schema: Any, step: str) -> _Node:
@@ -348,7 +348,7 @@ def _join(keyword: str, first: Any, second: Any) -> Any:
     return UNSET
 
 
-def _types(flat: Schema) -> list[str]:
+def _types(flat: GeminiSchema) -> list[str]:
     """Return the types that a flat node names, or else those of its values, or else the type that
     its other keywords imply.
     """
