@@ -38,6 +38,7 @@ class Shape(NamedTuple):
 
 
 _MIXED: Final = rb"(?=[a-z_-]{0,19}[A-Z0-9])"
+_PRIVATE_KEY: Final = rb"[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----(?:\s|\\n|\\r){0,20}"
 _GOOGLE_KEY: Final = "a Google API key"
 _GITHUB: Final = "a GitHub token"
 _OPENAI: Final = "an API key of the form sk-"
@@ -90,42 +91,38 @@ SHAPES: Final = (
         )
         for beginning in (b"AKIA", b"ASIA")
     ),
+    *(
+        Shape(
+            "a bearer token",
+            beginning,
+            rb"(?<=[Bb]earer.)((?=[A-Za-z._~+/-]*+[0-9])[0-9A-Za-z._~+/-]{20})",
+            before=b"",
+            cut=None,
+        )
+        for beginning in (b"earer ", b"earer+")
+    ),
+    Shape(
+        "a private key",
+        b"-----BEGIN",
+        _PRIVATE_KEY + rb"[0-9A-Za-z+/]{20}",
+        before=b"",
+        cut=None,
+    ),
 )
 """AWS's documentation uses the two keys that end with EXAMPLE."""
-_PRIVATE_KEY: Final = rb"-----BEGIN[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----(?:\s|\\n|\\r){0,20}"
-_FIND: Final = (
-    *(
-        (shape.beginning, shape.kind, shape.pattern(shape.text))
-        for shape in SHAPES
-        if not shape.beginning.startswith(b"sk-")
-    ),
-    (
-        b"earer",
-        "a bearer token",
-        re.compile(rb"earer[ +](?<=[Bb]earer.)((?=[A-Za-z._~+/-]*+[0-9])[0-9A-Za-z._~+/-]{20})"),
-    ),
-    (
-        b"-----BEGIN",
-        "a private key",
-        re.compile(_PRIVATE_KEY + rb"[0-9A-Za-z+/]{20}"),
-    ),
-)
-_FIND_SK: Final = tuple(
-    (shape.beginning, shape.kind, shape.pattern(shape.text))
-    for shape in SHAPES
-    if shape.beginning.startswith(b"sk-")
-)
-"""Searched only in a text with their common beginning."""
-KINDS: Final = frozenset(kind for _, kind, _ in (*_FIND, *_FIND_SK))
+_FIND: Final = tuple((shape.beginning, shape.kind, shape.pattern(shape.text)) for shape in SHAPES)
+KINDS: Final = frozenset(shape.kind for shape in SHAPES)
 """The names of all shapes."""
+BEGINNINGS: Final = tuple(dict.fromkeys(shape.beginning for shape in SHAPES))
+"""Every match of a pattern in this module has one of these. A search for each takes less time than
+the pattern.
+"""
 
-
-_CUT_TEXT: Final = rb"[0-9A-Za-z_-]{6,}"
-_GAP: Final = (
+_CUT_REST: Final = (
+    rb"[0-9A-Za-z_-]{6,}"
     rb"(?: ?(?:\xe2\x80\xa6|\.\.\.)(?: \([0-9,]+ characters\)(?: \xe2\x80\xa6 )?)?[0-9A-Za-z_-]*"
     rb"|(?=\n?\0|\Z))"
 )
-_CUT_REST: Final = _CUT_TEXT + _GAP
 _FIND_CUT: Final = {
     **{
         shape.beginning: shape.pattern(shape.cut + _CUT_REST)
@@ -136,17 +133,12 @@ _FIND_CUT: Final = {
         beginning: re.compile(beginning + rb"(?=[A-Za-z._~+/-]*+[0-9])" + _CUT_REST)
         for beginning in (b"Bearer ", b"bearer ")
     },
-    b"-----BEGIN": re.compile(_PRIVATE_KEY + (_CUT_TEXT + _GAP).replace(b"A-Za-z_-", b"A-Za-z+/=")),
+    b"-----BEGIN": re.compile(
+        b"-----BEGIN" + _PRIVATE_KEY + _CUT_REST.replace(b"A-Za-z_-", b"A-Za-z+/=")
+    ),
 }
 """The beginning of a credential in an excerpt, then the mark of a gap and the end of the
 credential.
-"""
-BEGINNINGS: Final = (
-    *dict.fromkeys(shape.beginning for shape in SHAPES),
-    *(b"Bearer ", b"bearer ", b"earer+", b"-----BEGIN"),
-)
-"""Every match of a pattern in this module has one of these. A search for each takes less time than
-the pattern.
 """
 LONG: Final = 1 << 16
 """The maximum length of a text that is not first searched for all words together."""
@@ -176,7 +168,7 @@ def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
     """Start, end and name of each credential in ``data``. A pattern matches only the beginning of a
     credential; `rest` returns its end.
     """
-    for beginning, name, pattern in (*_FIND, *_FIND_SK) if b"sk-" in data else _FIND:
+    for beginning, name, pattern in _FIND:
         if beginning in data:
             for match in pattern.finditer(data):
                 yield match.start(match.lastindex or 0), match.end(), name

@@ -8,8 +8,7 @@ Source: https://platform.openai.com/docs/api-reference/chat/create.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from harness.stream.prompt import (
@@ -28,15 +27,20 @@ from harness.stream.session import Session
 from ..body_options import with_options
 from .settings import (
     CHAT,
-    WIRE,
     Json,
     Warnings,
+    arguments_text,
+    custom_input,
     custom_tools,
     data_url,
+    effort,
     failure,
+    first_fields,
     functions,
-    sound_format,
+    named_schema,
+    sound,
     taken_settings,
+    tool_choice,
     warn_of_home,
 )
 
@@ -55,11 +59,7 @@ _COMPLETIONS: Final = "Chat Completions"
 def write_completion(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
     """The body of a request for a completion."""
     warnings: Warnings = []
-    body: Json = {}
-    if prompt.model:
-        body["model"] = prompt.model
-    else:
-        warnings.append(f"model: is missing; {WIRE} needs one")
+    body = first_fields(prompt, warnings)
     custom = custom_tools(prompt, CHAT)
     body["messages"] = [
         *(
@@ -71,12 +71,11 @@ def write_completion(prompt: Prompt, session: Session) -> tuple[Json, list[str]]
     ]
     if tools := functions(prompt, warnings, nested=True):
         body["tools"] = tools
-    body |= _choice(prompt)
+    body |= tool_choice(prompt, nested=True)
     body |= taken_settings(prompt, _SETTINGS, _COMPLETIONS, warnings)
-    body |= _reasoning(prompt, warnings)
+    if chosen := effort(prompt, warnings):
+        body["reasoning_effort"] = chosen
     body |= _format(prompt)
-    if prompt.metadata:
-        body["metadata"] = {key: str(value) for key, value in prompt.metadata.items()}
     if prompt.streamed or session.context.get("stream"):
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     warn_of_home(prompt, warnings)
@@ -145,13 +144,10 @@ def _detail(item_id: str | None, text: str, secret: str) -> Json:
 
 
 def _call(call: Call, custom: frozenset[str]) -> Json:
-    arguments = call.arguments
-    if call.name in custom and isinstance(arguments, Mapping):
-        named = {"name": call.name, "input": str(arguments.get("input", ""))}
+    if (text := custom_input(call, custom)) is not None:
+        named = {"name": call.name, "input": text}
         return {"id": call.any_id, "type": "custom", "custom": named}
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-    function = {"name": call.name, "arguments": arguments}
+    function = {"name": call.name, "arguments": arguments_text(call)}
     return {"id": call.any_id, "type": "function", "function": function}
 
 
@@ -175,8 +171,7 @@ def _item(part: AnyPart, warnings: Warnings) -> Json | None:
             url = data_url(part) if part.data is not None else part.url
             return {"type": "image_url", "image_url": {"url": url, **detail}}
         case Media(kind="audio", data=str(data)):
-            sound = {"data": data, "format": sound_format(part.media_type)}
-            return {"type": "input_audio", "input_audio": sound}
+            return sound(data, part.media_type)
         case Media(kind="document", data=str()):
             name = {"filename": part.name} if part.name else {}
             return {"type": "file", "file": {**name, "file_data": data_url(part)}}
@@ -184,31 +179,10 @@ def _item(part: AnyPart, warnings: Warnings) -> Json | None:
     return None
 
 
-def _choice(prompt: Prompt) -> Json:
-    choice = prompt.choice
-    if choice is None:
-        return {}
-    named = {"type": "function", "function": {"name": choice.name}}
-    parallel = {} if choice.parallel is None else {"parallel_tool_calls": choice.parallel}
-    return {"tool_choice": named if choice.mode == "named" else choice.mode, **parallel}
-
-
-def _reasoning(prompt: Prompt, warnings: Warnings) -> Json:
-    asked = prompt.reasoning
-    if asked is None:
-        return {}
-    if asked.budget is not None:
-        warnings.append(f"reasoning: the budget is left out; {WIRE} has efforts, not budgets")
-    effort = "none" if asked.mode == "off" else asked.effort
-    return {"reasoning_effort": effort} if effort else {}
-
-
 def _format(prompt: Prompt) -> Json:
     shape = prompt.format
     if shape is None:
         return {}
-    if shape.schema is None:
+    if (schema := named_schema(shape)) is None:
         return {"response_format": {"type": "json_object"}}
-    strict = {} if shape.strict is None else {"strict": shape.strict}
-    named = {"name": shape.name or "response", "schema": dict(shape.schema.value), **strict}
-    return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}

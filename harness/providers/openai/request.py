@@ -10,8 +10,7 @@ https://platform.openai.com/docs/guides/conversation-state.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from harness.stream.generation import UnansweredError
@@ -38,13 +37,19 @@ from .settings import (
     WIRE,
     Json,
     Warnings,
+    arguments_text,
     check_calls,
+    custom_input,
     custom_tools,
     data_url,
+    effort,
     failure,
+    first_fields,
     functions,
-    sound_format,
+    named_schema,
+    sound,
     taken_settings,
+    tool_choice,
     warn_of_home,
 )
 
@@ -71,11 +76,7 @@ def write(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
 def write_response(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
     """The body of a request for a response."""
     warnings: Warnings = []
-    body: Json = {}
-    if prompt.model:
-        body["model"] = prompt.model
-    else:
-        warnings.append(f"model: is missing; {WIRE} needs one")
+    body = first_fields(prompt, warnings)
     texts = [instruction.text for instruction in prompt.instructions if instruction.text]
     if texts:
         body["instructions"] = "\n\n".join(texts)
@@ -85,12 +86,10 @@ def write_response(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
     ]
     if tools := functions(prompt, warnings, nested=False):
         body["tools"] = tools
-    body |= _choice(prompt)
+    body |= tool_choice(prompt, nested=False)
     body |= taken_settings(prompt, _SETTINGS, _RESPONSES, warnings)
     body |= _reasoning(prompt, warnings)
     body |= _format(prompt)
-    if prompt.metadata:
-        body["metadata"] = {key: str(value) for key, value in prompt.metadata.items()}
     if prompt.reasoning or any(item.get("type") == "reasoning" for item in body["input"]):
         body |= {"include": ["reasoning.encrypted_content"], "store": False}
     if prompt.streamed or session.context.get("stream"):
@@ -187,23 +186,10 @@ def _reasoning_item(item_id: str | None, summary: list[Json], secret: str | None
 
 
 def _call(call: Call, custom: frozenset[str]) -> Json:
-    if call.name in custom and isinstance(call.arguments, Mapping):
-        text = str(call.arguments.get("input", ""))
-        return {
-            "type": "custom_tool_call",
-            "call_id": call.any_id,
-            "name": call.name,
-            "input": text,
-        }
-    arguments = call.arguments
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-    return {
-        "type": "function_call",
-        "call_id": call.any_id,
-        "name": call.name,
-        "arguments": arguments,
-    }
+    fields = {"call_id": call.any_id, "name": call.name}
+    if (text := custom_input(call, custom)) is not None:
+        return {"type": "custom_tool_call", **fields, "input": text}
+    return {"type": "function_call", **fields, "arguments": arguments_text(call)}
 
 
 def _result(result: Result, custom: frozenset[str], warnings: Warnings) -> Json:
@@ -226,8 +212,7 @@ def _input(part: AnyPart, warnings: Warnings) -> Json | None:
             url = data_url(part) if part.data is not None else part.url
             return {"type": "input_image", "image_url": url, "detail": part.detail or "auto"}
         case Media(kind="audio", data=str(data)):
-            sound = {"data": data, "format": sound_format(part.media_type)}
-            return {"type": "input_audio", "input_audio": sound}
+            return sound(data, part.media_type)
         case Media(kind="document", url=str(url)):
             return {"type": "input_file", "file_url": url}
         case Media(kind="document"):
@@ -240,23 +225,12 @@ def _input(part: AnyPart, warnings: Warnings) -> Json | None:
 # -------------------------------------------------------------------- settings
 
 
-def _choice(prompt: Prompt) -> Json:
-    choice = prompt.choice
-    if choice is None:
-        return {}
-    named = {"type": "function", "name": choice.name}
-    parallel = {} if choice.parallel is None else {"parallel_tool_calls": choice.parallel}
-    return {"tool_choice": named if choice.mode == "named" else choice.mode, **parallel}
-
-
 def _reasoning(prompt: Prompt, warnings: Warnings) -> Json:
     asked = prompt.reasoning
-    if asked is None:
-        return {}
-    if asked.budget is not None:
-        warnings.append(f"reasoning: the budget is left out; {WIRE} has efforts, not budgets")
-    effort = "none" if asked.mode == "off" else asked.effort
-    fields = {"effort": effort, "summary": "auto" if asked.shown else None}
+    fields = {
+        "effort": effort(prompt, warnings),
+        "summary": "auto" if asked and asked.shown else None,
+    }
     given = {name: value for name, value in fields.items() if value is not None}
     return {"reasoning": given} if given else {}
 
@@ -265,8 +239,6 @@ def _format(prompt: Prompt) -> Json:
     shape = prompt.format
     if shape is None:
         return {}
-    if shape.schema is None:
+    if (schema := named_schema(shape)) is None:
         return {"text": {"format": {"type": "json_object"}}}
-    strict = {} if shape.strict is None else {"strict": shape.strict}
-    named = {"name": shape.name or "response", "schema": dict(shape.schema.value), **strict}
-    return {"text": {"format": {"type": "json_schema", **named}}}
+    return {"text": {"format": {"type": "json_schema", **schema}}}

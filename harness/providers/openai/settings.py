@@ -4,6 +4,7 @@ service refuses.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 from harness.stream.generation import TranslationError
 from harness.stream.prompt import (
     Call,
+    Format,
     Function,
     Media,
     Prompt,
@@ -34,6 +36,18 @@ WIRE: Final = "OpenAI"
 _NAMES: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SOUNDS: Final = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/x-wav": "wav"}
 """Media type → ``format`` of audio, if it is not the second half of the type."""
+
+
+def first_fields(prompt: Prompt, warnings: Warnings) -> Json:
+    """Return the fields that both APIs have: the model and the metadata."""
+    fields: Json = {}
+    if prompt.model:
+        fields["model"] = prompt.model
+    else:
+        warnings.append(f"model: is missing; {WIRE} needs one")
+    if prompt.metadata:
+        fields["metadata"] = {key: str(value) for key, value in prompt.metadata.items()}
+    return fields
 
 
 def check_calls(prompt: Prompt) -> None:
@@ -87,6 +101,49 @@ def _function(tool: Function, warnings: Warnings, nested: bool) -> Json:
     }
 
 
+def tool_choice(prompt: Prompt, *, nested: bool) -> Json:
+    """Return which tool is called; in Chat Completions the name of a function is ``nested``."""
+    choice = prompt.choice
+    if choice is None:
+        return {}
+    name = {"name": choice.name}
+    named = {"type": "function", **({"function": name} if nested else name)}
+    parallel = {} if choice.parallel is None else {"parallel_tool_calls": choice.parallel}
+    return {"tool_choice": named if choice.mode == "named" else choice.mode, **parallel}
+
+
+def arguments_text(call: Call) -> str:
+    """Return the arguments of a call as JSON text; a text stays as it is."""
+    if isinstance(call.arguments, str):
+        return call.arguments
+    return json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+def custom_input(call: Call, custom: frozenset[str]) -> str | None:
+    """Return the text that a custom tool takes; None for the call of a function."""
+    if call.name in custom and isinstance(call.arguments, Mapping):
+        return str(call.arguments.get("input", ""))
+    return None
+
+
+def effort(prompt: Prompt, warnings: Warnings) -> str | None:
+    """Return the effort of the reasoning."""
+    asked = prompt.reasoning
+    if asked is None:
+        return None
+    if asked.budget is not None:
+        warnings.append(f"reasoning: the budget is left out; {WIRE} has efforts, not budgets")
+    return "none" if asked.mode == "off" else asked.effort
+
+
+def named_schema(shape: Format) -> Json | None:
+    """Return the schema of the answer with its name; None for any JSON."""
+    if shape.schema is None:
+        return None
+    strict = {} if shape.strict is None else {"strict": shape.strict}
+    return {"name": shape.name or "response", "schema": dict(shape.schema.value), **strict}
+
+
 def custom_tools(prompt: Prompt, name: str) -> frozenset[str]:
     """Return the names of the custom tools, which take a text: those among the options under
     ``name``.
@@ -135,7 +192,8 @@ def data_url(medium: Media) -> str:
     return f"data:{medium.media_type or 'application/octet-stream'};base64,{medium.data}"
 
 
-def sound_format(media_type: str | None) -> str:
-    """Return the format of a sound, such as ``wav``."""
+def sound(data: str, media_type: str | None) -> Json:
+    """Return the item of a sound, with a format such as ``wav``."""
     kind = media_type or ""
-    return _SOUNDS.get(kind, kind.rpartition("/")[2])
+    named = _SOUNDS.get(kind, kind.rpartition("/")[2])
+    return {"type": "input_audio", "input_audio": {"data": data, "format": named}}
