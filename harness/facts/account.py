@@ -121,7 +121,8 @@ class Facts:
     refused: bool = False
     """Whether a part of the text is in the field for a refusal."""
     ends_in_thought: bool = field(default=False, compare=False)
-    """Whether nothing follows the last thought, on a wire that refuses such a thought in a history.
+    """Whether no text and no call follows the last thought, on a wire that refuses such a thought
+    in a history.
     """
     raw: list[Json] = field(default_factory=list)
     """Objects of the wire that payloads pass on unchanged. The oracle of the wire reads them."""

@@ -18,10 +18,7 @@ LISTS: Final = {
     "threads.md": "generated from threads.yaml: one row for each public thread, to look up",
 }
 """The pages without a limit, each with the reason."""
-REWRITTEN: Final = {"anthropic-messages.md", "dialect-ag-ui.md", "dialect-unified-llm.md"} | {
-    "openai.md",
-    "serving.md",
-}
+REWRITTEN: Final = {"serving.md"}
 
 _CODE: Final = re.compile(r"^ *```.*?^ *```\n|^    [^\n]*\n|<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _TARGET: Final = re.compile(r"\]\([^)]*\)")

@@ -64,6 +64,7 @@ LOSSES: Final = losses_of_model(
         "usage_details": "token counts by kind of content and of service",
         "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
         "fields": "fields and objects of the wire that no other name covers",
+        "refusal": "that a text is the model's refusal",
     }
 )
 

@@ -94,8 +94,10 @@ def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
         if wire.ends_in_thought:
             return f"the service would refuse the answer: {error}"
     except (TranslationError, AdapterError):
-        pass
-    return ""  # `return_findings` reports the errors
+        pass  # `return_findings` reports it
+    if wire.ends_in_thought and not wire.calls:
+        return "the service would refuse the reasoning: nothing that can be sent back follows it"
+    return ""
 
 
 ROUND_TRIP = Law(

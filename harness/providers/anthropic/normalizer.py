@@ -104,10 +104,10 @@ class MessagesNormalizer(AnswerReader):
         else:
             self._start(out, names.get("model"), names.get("id"), implied=False)
         self._read_metadata(message, out)
+        self._read_usage(message.get("usage"), out)  # an unknown field would begin the content
         give_others("message.", message, _READ, out)
         if message.get("role") not in (None, "assistant"):
             out.append(Unknown("field message.role", {"role": message["role"]}))
-        self._read_usage(message.get("usage"), out)
         self._blocks.read_all(message.get("content"), out)
         self._read_finish(message, out)
 

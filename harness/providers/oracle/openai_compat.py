@@ -55,7 +55,9 @@ def gather_compat(
     """
     reader = _Reader(status, tag)
     reader.read_all(body)
-    return reader.finish(interrupted)
+    facts = reader.finish(interrupted)
+    facts.ends_in_thought &= tag is None  # Google takes back a thought alone
+    return facts
 
 
 def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
@@ -226,6 +228,7 @@ class _Reader(MessageReader):
             self.facts.add_text(refusal)
             self.facts.order.append(Run("text", len(refusal)))
             self.facts.refused = True
+            self.facts.ends_in_thought = False
             self._note_tagged(refusal)
         self.facts.others |= present(holder, _READ_DELTA)
         self.facts.others |= {"role"} if holder.get("role") not in _ROLES else set()
@@ -265,6 +268,7 @@ class _Reader(MessageReader):
         signatures = [("thought", key) for key in keys if isinstance(key, str) and key]
         if text or signatures:
             self._close_calls()
+            self.facts.ends_in_thought = True
         if text:
             self._note_thought(text)
         self.facts.signatures += signatures
@@ -328,6 +332,7 @@ class _Reader(MessageReader):
                 call.add(arguments)
                 self._calls.append(call)
                 self.facts.order.append(Run("call"))
+                self.facts.ends_in_thought = False
             elif arguments:
                 self.facts.others.add("input" if is_custom else "arguments")
         elif over:
@@ -443,6 +448,7 @@ class _Reader(MessageReader):
             self.facts.add_thought(text)
         else:
             self.facts.add_text(text)
+            self.facts.ends_in_thought = False
         if is_latest:
             self._last = kind
 

@@ -442,6 +442,12 @@ class _Reader(MessageReader):
         tools = Facts(media=len(self._media))
         tools.add_opaque("media", *self._media)
         for item in self._items:
+            if item.kind == "reasoning":
+                facts.ends_in_thought = True
+            elif item.kind in _CALLS or (
+                item.kind == "message" and any(map(any, item.parts.values()))
+            ):
+                facts.ends_in_thought = False
             if item.kind in _CALLS:
                 self._note_call(item, broken=broken)
                 if broken and not item.is_over:
@@ -449,7 +455,6 @@ class _Reader(MessageReader):
                     break
             else:
                 self._note_content(item, tools, broken=broken)
-        facts.ends_in_thought = bool(self._items) and self._items[-1].kind == "reasoning"
         facts.server_tools, facts.code, facts.media = tools.server_tools, tools.code, tools.media
         facts.opaque |= tools.opaque
         facts.signatures += tools.signatures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,19 @@ def test_an_answer_that_ends_in_reasoning_is_not_asked() -> None:
     assert nothing_goes_back(reasoning(8), ADAPTERS["unified-llm"]) == (
         "the service would refuse the answer: messages[1].content[0].thinking: is reasoning without"
         " the item that followed it, which OpenAI refuses"
+    )
+
+
+def test_reasoning_before_nothing_that_goes_back_is_not_asked() -> None:
+    output = [
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAABo1R=="},
+        {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "aGk="},
+        {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": ""}]},
+    ]
+    body = json.dumps({"object": "response", "id": "r", "status": "completed", "output": output})
+    answered = Exchange(None, 200, {}, ((None, body.encode()),), "complete", "", "openai", True)
+    assert nothing_goes_back(answered, ADAPTERS["unified-llm"]) == (
+        "the service would refuse the reasoning: nothing that can be sent back follows it"
     )
 
 
