@@ -25,7 +25,14 @@ from harness.project.project import (
     unheaded,
     yaml_files,
 )
-from harness.project.unused import Unused, delete_unused, uncollected, unused_of
+from harness.project.unused import (
+    OUTSIDE,
+    Unused,
+    delete_unused,
+    is_outside,
+    uncollected,
+    unused_of,
+)
 from harness.proving.mutation import kill_names
 from harness.specs import Case, SpecError, read_features
 from harness.stream.printable import plural, printable
@@ -102,6 +109,8 @@ def _pruned(
         return ["--prune looks at the whole project: omit the paths"]
     if problems:
         return ["nothing was deleted, because there are problems: mend them first"]
+    if is_outside(project, Path.cwd()):
+        return [f"nothing was deleted: {OUTSIDE}"]
     for path in delete_unused(project, unused):
         print(printable(f"deleted: {os.path.relpath(path)}"))
     return []

@@ -186,8 +186,8 @@ def _replay(parsed: argparse.Namespace) -> int:
         replayed = True
     if not replayed:
         note(
-            f"{parsed.file}: nothing to replay: no exchange generates; `harness show --list` lists"
-            " the exchanges"
+            f"{parsed.file}: nothing to replay: no exchange has an answer of a model;"
+            " `harness show --list` lists the exchanges"
         )
     return 0 if replayed and not is_foreign else NOTHING
 
@@ -250,7 +250,7 @@ def _show(parsed: argparse.Namespace) -> int:
             for line in aspect_lines(adapter_named(parsed.adapter, parsed), exchange):
                 print(printable(line))
     if not generating:
-        note(f"{parsed.file}: no exchange generates; --list lists the exchanges")
+        note(f"{parsed.file}: no exchange has an answer of a model; --list lists the exchanges")
     return 0 if generating and not is_foreign else NOTHING
 
 

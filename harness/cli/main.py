@@ -65,13 +65,13 @@ COMMANDS: Final = {
     "replay": Command(
         "files:add_replay",
         "print the output of a layer for a recording, as JSON lines",
-        {1: "no exchange generates, or the recording shows another provider than --provider"},
+        {1: "no answer of a model, or an answer of another provider than --provider"},
     ),
     "request": Command("files:add_request", "print the request that a prompt is translated into"),
     "show": Command(
         "files:add_show",
         "print an overview of a recording, one line per frame",
-        {1: "no exchange generates, or the recording shows another provider than --provider"},
+        {1: "no answer of a model, or an answer of another provider than --provider"},
     ),
     "import": Command(
         "files:add_import",

@@ -90,6 +90,14 @@ def uncollected(project: Project, folder: Path) -> list[Path]:
     return sorted(specs)
 
 
+OUTSIDE: Final = "the folder of cassettes is outside of the project, so others may use them"
+
+
+def is_outside(project: Project, folder: Path) -> bool:
+    """Whether the folder of cassettes is not below ``folder``, whose files show what is used."""
+    return not project.cassettes.resolve().is_relative_to(folder.resolve())
+
+
 def delete_unused(project: Project, unused: Sequence[Unused]) -> Iterator[Path]:
     """Delete the cassettes that nothing names, and yield the file of each. A cassette with
     exchanges that are used keeps all its exchanges, because specs name them by number. Raises

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from harness.project.unused import delete_unused, uncollected, unused_of
+from harness.project.unused import OUTSIDE, delete_unused, is_outside, uncollected, unused_of
 from harness.stream.printable import printable
 
 from .mask import masked
@@ -64,7 +64,7 @@ def _refusal(session: pytest.Session, *, is_partial: bool) -> str:
         return "the run did not have all specs and adapters; run `pytest` without a selection"
     if session.exitstatus != pytest.ExitCode.OK:
         return "the run is not green; mend it first, or use `harness check --prune`"
-    return ""
+    return OUTSIDE if is_outside(project_of(config), config.rootpath) else ""
 
 
 def write_pruned(terminal: pytest.TerminalReporter, lines: list[Pruned]) -> None:

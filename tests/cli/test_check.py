@@ -182,6 +182,18 @@ def test_prune_deletes_unused_cassettes_only_on_request_and_only_without_problem
     ]
 
 
+def test_prune_leaves_cassettes_outside_of_the_project(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = Path("two.yaml").read_text(encoding="utf-8").replace("&key=AIza", "&kei=AIzb")
+    shared = here.parent / "shared" / "unused.yaml"
+    shared.parent.mkdir()
+    shared.write_text(text, encoding="utf-8")
+    assert main(["check", "--prune", "--cassettes", "../shared"]) == 1
+    assert "nothing was deleted: the folder of cassettes is outside" in capsys.readouterr().out
+    assert shared.exists()
+
+
 def test_a_spec_outside_of_the_folders_of_specs_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -19,12 +19,12 @@ FAILURES = [
     (
         ["replay", "none.yaml"],
         1,
-        "harness: none.yaml: nothing to replay: no exchange generates; `harness show --list` lists the exchanges",
+        "harness: none.yaml: nothing to replay: no exchange has an answer of a model; `harness show --list` lists the exchanges",
     ),
     (
         ["show", "none.yaml"],
         1,
-        "harness: none.yaml: no exchange generates; --list lists the exchanges",
+        "harness: none.yaml: no exchange has an answer of a model; --list lists the exchanges",
     ),
     (
         ["replay", "two.yaml", "--exchange", "1"],

@@ -100,6 +100,17 @@ def test_a_red_run_and_an_unreadable_spec_delete_nothing(
     assert unused.exists()
 
 
+def test_cassettes_outside_of_the_project_are_not_deleted(project: pytest.Pytester) -> None:
+    text = (project.path / "cassettes/gemini-api/hello.yaml").read_text(encoding="utf-8")
+    for name in ("hello", "unused"):
+        write(project, f"../shared-cassettes/gemini-api/{name}.yaml", text)
+    project.makeini("[pytest]\nharness_cassettes = ../shared-cassettes\n")
+    result = run(project, "--harness-prune")
+    result.stdout.fnmatch_lines(["nothing was deleted: the folder of cassettes is outside of*"])
+    assert result.ret == 1
+    assert (project.path / "../shared-cassettes/gemini-api/unused.yaml").exists()
+
+
 @pytest.mark.slow
 def test_an_interrupted_run_deletes_nothing(project: pytest.Pytester, unused: Path) -> None:
     project.makeconftest("def pytest_runtest_call(item):\n    raise KeyboardInterrupt\n")
