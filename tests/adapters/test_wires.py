@@ -277,6 +277,15 @@ def test_messages_of_gemini_are_left_to_the_oracle() -> None:
     assert facts("gemini", f"data: {json.dumps(message)}") == [Raw(message)]
 
 
+def test_a_bare_error_document_in_a_stream_of_gemini_is_read_as_google_genai_does() -> None:
+    error = {"error": {"code": 503, "message": "Busy {", "status": "UNAVAILABLE"}}
+    event, document = f"data: {json.dumps(candidate())}\r\n\r\n", json.dumps(error, indent=2)
+    expected = [Raw(candidate()), Raw(error)]
+    assert facts("gemini", f"{event}{document}\n") == expected
+    assert facts("gemini", event, document[:9], document[9:]) == expected
+    assert facts("gemini", f"{event}{json.dumps(error)}\n\n") == expected
+
+
 @pytest.mark.parametrize(
     ("item", "why"),
     [
@@ -289,6 +298,9 @@ def test_messages_of_gemini_are_left_to_the_oracle() -> None:
         ('event: message\ndata: {"candidates": []}\n\n', "the line 'event: message' is not data: "),
         ('data:{"candidates": []}\n\n', "is not data: "),
         ('data: {"candidates": []}\n\ndata: [DONE]\n\n', "is not JSON"),
+        ('data: {"candidates": []}\n\n{"candidates": []}\n', "is not data: "),
+        ('data: {"candidates": []}\n\n{\n  "error": {\n', "the line '{' is not data: "),
+        ('data: {"candidates": []}\n\n{\n' + '"a": 1,\n' * 9_000, "the line '{' is not data: "),
     ],
 )
 def test_a_message_that_is_not_geminis_documented_wire_is_said(item: Any, why: str) -> None:

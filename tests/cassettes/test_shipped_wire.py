@@ -57,6 +57,20 @@ def objects(exchange: Exchange) -> Iterator[dict[str, Any]]:
                 pending += value
 
 
+def test_images_of_the_responses_api_are_base64() -> None:
+    cassette = load(CASSETTES / "openai" / "responses-tools.yaml")
+    images = [
+        value[name]
+        for exchange in cassette.exchanges
+        for value in objects(exchange)
+        for name in ("partial_image_b64", "result")
+        if isinstance(value.get(name), str)
+    ]
+    assert len(images) > 2
+    for image in images:
+        assert base64.b64encode(base64.b64decode(image, validate=True)).decode() == image
+
+
 @pytest.mark.slow
 def test_signatures_are_canonical_base64() -> None:
     wrong = {}

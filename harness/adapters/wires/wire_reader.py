@@ -20,6 +20,9 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _FIELDS: Final = ("data", "event", "id", "retry", "")
 """The fields of an event. A comment is a line with the empty field."""
 
+_LONGEST_BARE: Final = 65_536
+"""The characters of a bare error document. Longer ones are not read."""
+
 
 class Unreadable(ValueError):
     """The official client of the wire can't read a message."""
@@ -34,7 +37,9 @@ class Framing:
     event_lines: bool = False
     """Whether the client drops a message without an ``event:`` line."""
     data_only: bool = False
-    """Whether the client knows only lines that begin with ``data: ``."""
+    """Whether the client knows only lines that begin with ``data: ``, and the lines of a bare error
+    document, as Google sends it.
+    """
     closes_last: bool = False
     """Whether the client reads a last message without a blank line after it."""
     line_feeds: bool = False
@@ -148,13 +153,15 @@ class _Lines:
         """The open line."""
         self._data: list[str] = []
         """The data lines of the open event."""
+        self._bare = ""
+        """The lines of a bare document that is open."""
         self._event: str | None = None
         self._is_done = False
 
     @property
     def is_empty(self) -> bool:
         """Whether no line and no event is open."""
-        return not (self._text or self._data or self._event)
+        return not (self._text or self._data or self._bare or self._event)
 
     def check_empty(self) -> None:
         """Raise `Unreadable` if an event is open, or if the stream said that it is over."""
@@ -187,20 +194,42 @@ class _Lines:
             yield from self._line("", at)
         if self._data:
             raise Unreadable("its last event has no blank line at the end, so no client reads it")
+        if self._bare:
+            raise self._no_data(self._bare.partition("\n")[0])
 
     def _line(self, line: str, at: int) -> Iterator[WireMessage]:
+        if self._framing.data_only and (self._bare or line.startswith("{")):
+            yield from self._bare_line(line, at)
+            return
         if not line:
             yield from self._dispatch(at)
             return
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if name not in _FIELDS or (self._framing.data_only and not line.startswith("data: ")):
-            kind = "data: " if self._framing.data_only else "a field of a server-sent event"
-            raise Unreadable(f"the line {shorten(line, 80)!r} is not {kind}")
+            raise self._no_data(line)
         if name == "data":
             self._data.append(value)
         elif name == "event":
             self._event = value or None
+
+    def _bare_line(self, line: str, at: int) -> Iterator[WireMessage]:
+        """Yield the error document whose last line this is. Only such a document has no
+        ``data: ``.
+        """
+        self._bare += f"{line}\n"
+        first = self._bare.partition("\n")[0]
+        if len(self._bare) > _LONGEST_BARE:
+            raise self._no_data(first)
+        if line.startswith(("}", "{")) and (document := _object_of(self._bare)) is not None:
+            if "error" not in document:
+                raise self._no_data(first)
+            self._bare = ""
+            yield WireMessage(document, at)
+
+    def _no_data(self, line: str) -> Unreadable:
+        kind = "data: " if self._framing.data_only else "a field of a server-sent event"
+        return Unreadable(f"the line {shorten(line, 80)!r} is not {kind}")
 
     def _dispatch(self, at: int) -> Iterator[WireMessage]:
         data, event = "\n".join(self._data), self._event

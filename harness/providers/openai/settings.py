@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from harness.stream.generation import TranslationError
 from harness.stream.prompt import (
+    AnswerFormat,
     Call,
-    Format,
     Function,
     Media,
     Prompt,
@@ -136,7 +136,7 @@ def effort(prompt: Prompt, warnings: Warnings) -> str | None:
     return "none" if asked.mode == "off" else asked.effort
 
 
-def named_schema(shape: Format) -> Json | None:
+def named_schema(shape: AnswerFormat) -> Json | None:
     """Return the schema of the answer with its name; None for any JSON."""
     if shape.schema is None:
         return None
