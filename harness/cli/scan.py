@@ -43,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _scan(parsed: argparse.Namespace) -> int:
-    """Raises `CassetteError` for redaction rules or credentials that can't be read."""
+    """Scan the files. Raises `CassetteError` for redaction rules or credentials that can't be
+    read.
+    """
     scanner = guard().scanner
     status, count, unread = CLEAN, 0, 0
     for path in with_progress(_files(map(_path_of, parsed.paths)), "scan", "files"):

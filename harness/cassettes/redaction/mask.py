@@ -166,8 +166,8 @@ def _replace(value: Any, change: Callable[[str], str], apart: Callable[[Any], An
 
 
 def _replace_json(value: Json, change: Callable[[str], str]) -> Json:
-    """JSON data that is changed as text, because the name of a member tells that its value is a
-    secret. Text that is no JSON any more stays text.
+    """Return JSON data that is changed as text, because the name of a member tells that its value
+    is a secret. Text that is no JSON any more stays text.
     """
     text = json.dumps(value, ensure_ascii=False)
     changed = change(text)

@@ -113,7 +113,7 @@ def _own(stream: TextIO | None) -> TextIO:
 def masked_output(
     *, by_line: bool = False, until: type[BaseException] = SystemExit
 ) -> Iterator[None]:
-    """Masks stdout and stderr. If an exception that is not ``until`` leaves the block, the streams
+    """Mask stdout and stderr. If an exception that is not ``until`` leaves the block, the streams
     stay masked, for its traceback. ``by_line``: stdout is also written line by line.
     """
     streams: dict[str, TextIO | None] = {"stdout": sys.stdout, "stderr": sys.stderr}

@@ -134,7 +134,7 @@ def _string(text: bytes, quote: re.Match[bytes]) -> tuple[int, int]:
 
 
 def _depth_of(quote: bytes) -> tuple[int, int]:
-    """The depth of a quote, and the number of backslashes before it that belong to it.
+    """Return the depth of a quote, and the number of backslashes before it that belong to it.
 
     ``\\u0022`` is a quote. It is one level deeper for each time that the number of backslashes can
     be halved.

@@ -165,7 +165,7 @@ def _shifted(offset: int, spans: Iterable[Span]) -> Iterator[Span]:
 def _within(
     low: int, high: int, sources: Callable[[list[Span]], Iterable[Span]]
 ) -> Callable[[list[Span]], Iterable[Span]]:
-    """``sources`` of the spans that begin or end between ``low`` and ``high``."""
+    """Return ``sources`` of the spans that begin or end between ``low`` and ``high``."""
 
     def inside(spans: list[Span]) -> Iterable[Span]:
         kept = [span for span in spans if span[0] < high and span[1] > low]
@@ -175,9 +175,9 @@ def _within(
 
 
 def unescape(text: bytes) -> bytes:
-    """``text`` without escapes, also if it was escaped several times: a run of backslashes counts
-    as one, and ``%2525`` as ``%25``. An escaped control character becomes a zero byte, which ends a
-    word.
+    """Return ``text`` without escapes, also if it was escaped several times: a run of backslashes
+    counts as one, and ``%2525`` as ``%25``. An escaped control character becomes a zero byte, which
+    ends a word.
     """
     text = unquote(text)
     if b"&" in text:
@@ -186,7 +186,7 @@ def unescape(text: bytes) -> bytes:
 
 
 def unquote(text: bytes) -> bytes:
-    """``text`` without the escapes of URLs, also if it was escaped several times."""
+    """Return ``text`` without the escapes of URLs, also if it was escaped several times."""
     return b"".join(_split(_PERCENT, text)) if b"%" in text else text
 
 

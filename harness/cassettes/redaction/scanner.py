@@ -63,7 +63,7 @@ class Scanner:
         self._search: Final = Search(secrets or {}, self._redactor)
 
     def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
-        """Returns ``text``; raises `SecretFound` with the places if the text contains a secret.
+        """Return ``text``; raises `SecretFound` with the places if the text contains a secret.
 
         ``name`` is the file's name, which is also searched. ``cassette`` is the content of the text
         if its format is not ours.
@@ -78,8 +78,8 @@ class Scanner:
         return text
 
     def refuse_written(self, text: CassetteText, name: str, cassette: Cassette) -> None:
-        """`refuse` for the text that our writer produces from ``cassette``. Its bodies are searched
-        only in the exchanges.
+        """Refuse, as `refuse` does, the text that our writer produces from ``cassette``. Its bodies
+        are searched only in the exchanges.
         """
         findings = self.scan(text.outside, name)
         inside = self.scan_cassette(cassette, redacted=True)

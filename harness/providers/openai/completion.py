@@ -27,7 +27,7 @@ from harness.stream.session import Session
 from ..body_options import with_options
 from .settings import (
     CHAT,
-    Json,
+    JsonObject,
     Warnings,
     arguments_text,
     custom_input,
@@ -56,8 +56,8 @@ _SETTINGS: Final = {
 _COMPLETIONS: Final = "Chat Completions"
 
 
-def write_completion(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
-    """The body of a request for a completion."""
+def write_completion(prompt: Prompt, session: Session) -> tuple[JsonObject, list[str]]:
+    """Return the body of a request for a completion."""
     warnings: Warnings = []
     body = first_fields(prompt, warnings)
     custom = custom_tools(prompt, CHAT)
@@ -82,14 +82,14 @@ def write_completion(prompt: Prompt, session: Session) -> tuple[Json, list[str]]
     return with_options(body, prompt, CHAT), warnings
 
 
-def _messages(message: Message, custom: frozenset[str], warnings: Warnings) -> Iterator[Json]:
+def _messages(message: Message, custom: frozenset[str], warnings: Warnings) -> Iterator[JsonObject]:
     named = {"name": message.name} if message.name is not None else {}
     if message.role == "assistant":
         written = _answer(message.parts, custom, warnings)
         if len(written) > 1:
             yield {**written, **named}
         return
-    content: list[Json] = []
+    content: list[JsonObject] = []
     for part in message.parts:
         if isinstance(part, Result):
             yield _result(part, warnings)
@@ -101,10 +101,10 @@ def _messages(message: Message, custom: frozenset[str], warnings: Warnings) -> I
         yield {"role": "user", "content": content, **named}
 
 
-def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings) -> Json:
+def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings) -> JsonObject:
     text = refusal = ""
-    calls: list[Json] = []
-    details: list[Json] = []
+    calls: list[JsonObject] = []
+    details: list[JsonObject] = []
     for part in parts:
         match part:
             case Text():
@@ -135,15 +135,15 @@ def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings
     return {"role": "assistant", **{name: value for name, value in fields.items() if value}}
 
 
-def _detail(item_id: str | None, text: str, secret: str) -> Json:
-    """An item of reasoning, signed or encrypted."""
+def _detail(item_id: str | None, text: str, secret: str) -> JsonObject:
+    """Return an item of reasoning, signed or encrypted."""
     if item_id:
         summary = {"summary": text} if text else {}
         return {"type": "reasoning.encrypted", "data": secret, "id": item_id, **summary}
     return {"type": "reasoning.text", "text": text, "signature": secret}
 
 
-def _call(call: Call, custom: frozenset[str]) -> Json:
+def _call(call: Call, custom: frozenset[str]) -> JsonObject:
     if (text := custom_input(call, custom)) is not None:
         named = {"name": call.name, "input": text}
         return {"id": call.any_id, "type": "custom", "custom": named}
@@ -151,8 +151,8 @@ def _call(call: Call, custom: frozenset[str]) -> Json:
     return {"id": call.any_id, "type": "function", "function": function}
 
 
-def _result(result: Result, warnings: Warnings) -> Json:
-    """A tool's message, which has only text."""
+def _result(result: Result, warnings: Warnings) -> JsonObject:
+    """Return a tool's message, which has only text."""
     for part in result.parts or ():
         if isinstance(part, Media):
             warnings.append(f"{part.place}: is left out; a tool's message has only text")
@@ -162,7 +162,7 @@ def _result(result: Result, warnings: Warnings) -> Json:
     return {"role": "tool", "tool_call_id": result.any_id, "content": content}
 
 
-def _item(part: AnyPart, warnings: Warnings) -> Json | None:
+def _item(part: AnyPart, warnings: Warnings) -> JsonObject | None:
     match part:
         case Text():
             return {"type": "text", "text": part.text} if part.text else None
@@ -179,7 +179,7 @@ def _item(part: AnyPart, warnings: Warnings) -> Json | None:
     return None
 
 
-def _format(prompt: Prompt) -> Json:
+def _format(prompt: Prompt) -> JsonObject:
     shape = prompt.format
     if shape is None:
         return {}

@@ -35,7 +35,7 @@ from .messages import NAME
 from .settings import (
     CHAT,
     WIRE,
-    Json,
+    JsonObject,
     Warnings,
     arguments_text,
     check_calls,
@@ -65,16 +65,16 @@ _PARTS_OF_ITEMS: Final = frozenset({"logs", "image"})
 """Outputs of an item that are sent back with their item."""
 
 
-def write(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
-    """The body for one of the two APIs; see `harness.providers.provider.Provider.write`."""
+def write(prompt: Prompt, session: Session) -> tuple[JsonObject, list[str]]:
+    """Return the body for one of the two APIs; see `harness.providers.provider.Provider.write`."""
     check_calls(prompt)
     if CHAT in prompt.options:
         return write_completion(prompt, session)
     return write_response(prompt, session)
 
 
-def write_response(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
-    """The body of a request for a response."""
+def write_response(prompt: Prompt, session: Session) -> tuple[JsonObject, list[str]]:
+    """Return the body of a request for a response."""
     warnings: Warnings = []
     body = first_fields(prompt, warnings)
     texts = [instruction.text for instruction in prompt.instructions if instruction.text]
@@ -101,13 +101,13 @@ def write_response(prompt: Prompt, session: Session) -> tuple[Json, list[str]]:
 # -------------------------------------------------------------------- items
 
 
-def _items(message: Message, custom: frozenset[str], warnings: Warnings) -> Iterator[Json]:
+def _items(message: Message, custom: frozenset[str], warnings: Warnings) -> Iterator[JsonObject]:
     if message.name is not None:
         warnings.append(f"{message.place}.name: is left out; {_RESPONSES} has no names of roles")
     if message.role == "assistant":
         yield from _answer(message.parts, custom, warnings)
         return
-    content: list[Json] = []
+    content: list[JsonObject] = []
     for part in message.parts:
         if isinstance(part, Result):
             yield _result(part, custom, warnings)
@@ -119,12 +119,14 @@ def _items(message: Message, custom: frozenset[str], warnings: Warnings) -> Iter
         yield {"role": "user", "content": content}
 
 
-def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings) -> list[Json]:
-    """The items of one answer. Texts that follow each other are one message; reasoning needs an
-    item after it.
+def _answer(
+    parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings
+) -> list[JsonObject]:
+    """Return the items of one answer. Texts that follow each other are one message; reasoning needs
+    an item after it.
     """
-    answer: list[Json] = []
-    message: Json | None = None
+    answer: list[JsonObject] = []
+    message: JsonObject | None = None
     reasoning: AnyPart | None = None
     for part in parts:
         items = list(_item(part, custom, warnings))
@@ -150,7 +152,7 @@ def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings
     return answer
 
 
-def _item(part: AnyPart, custom: frozenset[str], warnings: Warnings) -> Iterator[Json]:
+def _item(part: AnyPart, custom: frozenset[str], warnings: Warnings) -> Iterator[JsonObject]:
     match part:
         case Text():
             if part.signature:
@@ -179,21 +181,23 @@ def _item(part: AnyPart, custom: frozenset[str], warnings: Warnings) -> Iterator
             )
 
 
-def _reasoning_item(item_id: str | None, summary: list[Json], secret: str | None) -> Json:
+def _reasoning_item(
+    item_id: str | None, summary: list[JsonObject], secret: str | None
+) -> JsonObject:
     named = {"id": item_id} if item_id else {}
     hidden = {"encrypted_content": secret} if secret else {}
     return {"type": "reasoning", **named, "summary": summary, **hidden}
 
 
-def _call(call: Call, custom: frozenset[str]) -> Json:
+def _call(call: Call, custom: frozenset[str]) -> JsonObject:
     fields = {"call_id": call.any_id, "name": call.name}
     if (text := custom_input(call, custom)) is not None:
         return {"type": "custom_tool_call", **fields, "input": text}
     return {"type": "function_call", **fields, "arguments": arguments_text(call)}
 
 
-def _result(result: Result, custom: frozenset[str], warnings: Warnings) -> Json:
-    """The output of a call: a text, or items if it has media."""
+def _result(result: Result, custom: frozenset[str], warnings: Warnings) -> JsonObject:
+    """Return the output of a call: a text, or items if it has media."""
     kind = "custom_tool_call_output" if result.name in custom else "function_call_output"
     output: Any = failure(result)
     if result.parts and not result.failed:
@@ -203,8 +207,8 @@ def _result(result: Result, custom: frozenset[str], warnings: Warnings) -> Json:
     return {"type": kind, "call_id": result.any_id, "output": output}
 
 
-def _input(part: AnyPart, warnings: Warnings) -> Json | None:
-    """The item of a user's message or of an output; None if there is no form for it."""
+def _input(part: AnyPart, warnings: Warnings) -> JsonObject | None:
+    """Return the item of a user's message or of an output; None if there is no form for it."""
     match part:
         case Text():
             return {"type": "input_text", "text": part.text} if part.text else None
@@ -225,7 +229,7 @@ def _input(part: AnyPart, warnings: Warnings) -> Json | None:
 # -------------------------------------------------------------------- settings
 
 
-def _reasoning(prompt: Prompt, warnings: Warnings) -> Json:
+def _reasoning(prompt: Prompt, warnings: Warnings) -> JsonObject:
     asked = prompt.reasoning
     fields = {
         "effort": effort(prompt, warnings),
@@ -235,7 +239,7 @@ def _reasoning(prompt: Prompt, warnings: Warnings) -> Json:
     return {"reasoning": given} if given else {}
 
 
-def _format(prompt: Prompt) -> Json:
+def _format(prompt: Prompt) -> JsonObject:
     shape = prompt.format
     if shape is None:
         return {}

@@ -25,7 +25,7 @@ from harness.stream.prompt import (
 from ..gemini.other_wire import written
 from .messages import NAME
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 Warnings = list[str]
 
 CHAT: Final = "openai-chat"
@@ -38,9 +38,9 @@ _SOUNDS: Final = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/x-wav": "wav"}
 """Media type → ``format`` of audio, if it is not the second half of the type."""
 
 
-def first_fields(prompt: Prompt, warnings: Warnings) -> Json:
+def first_fields(prompt: Prompt, warnings: Warnings) -> JsonObject:
     """Return the fields that both APIs have: the model and the metadata."""
-    fields: Json = {}
+    fields: JsonObject = {}
     if prompt.model:
         fields["model"] = prompt.model
     else:
@@ -65,9 +65,9 @@ def check_calls(prompt: Prompt) -> None:
             )
 
 
-def functions(prompt: Prompt, warnings: Warnings, *, nested: bool) -> list[Json]:
+def functions(prompt: Prompt, warnings: Warnings, *, nested: bool) -> list[JsonObject]:
     """Return the declared tools; in Chat Completions a function is ``nested``."""
-    tools: list[Json] = []
+    tools: list[JsonObject] = []
     for tool in prompt.tools:
         if isinstance(tool, ServerTool):
             if tool.vendor != NAME:
@@ -78,7 +78,7 @@ def functions(prompt: Prompt, warnings: Warnings, *, nested: bool) -> list[Json]
     return tools
 
 
-def _function(tool: Function, warnings: Warnings, nested: bool) -> Json:
+def _function(tool: Function, warnings: Warnings, nested: bool) -> JsonObject:
     if not _NAMES.fullmatch(tool.name):
         raise TranslationError(
             f"{tool.place}.name",
@@ -101,7 +101,7 @@ def _function(tool: Function, warnings: Warnings, nested: bool) -> Json:
     }
 
 
-def tool_choice(prompt: Prompt, *, nested: bool) -> Json:
+def tool_choice(prompt: Prompt, *, nested: bool) -> JsonObject:
     """Return which tool is called; in Chat Completions the name of a function is ``nested``."""
     choice = prompt.choice
     if choice is None:
@@ -136,7 +136,7 @@ def effort(prompt: Prompt, warnings: Warnings) -> str | None:
     return "none" if asked.mode == "off" else asked.effort
 
 
-def named_schema(shape: AnswerFormat) -> Json | None:
+def named_schema(shape: AnswerFormat) -> JsonObject | None:
     """Return the schema of the answer with its name; None for any JSON."""
     if shape.schema is None:
         return None
@@ -155,7 +155,9 @@ def custom_tools(prompt: Prompt, name: str) -> frozenset[str]:
     return frozenset(str(tool.get("name")) for tool in custom if isinstance(tool, Mapping))
 
 
-def taken_settings(prompt: Prompt, names: Mapping[str, str], wire: str, warnings: Warnings) -> Json:
+def taken_settings(
+    prompt: Prompt, names: Mapping[str, str], wire: str, warnings: Warnings
+) -> JsonObject:
     """Return the sampling settings that the wire has, and a warning for each other one."""
     warnings += [
         f"{setting}: is left out; {wire} has no field for it"
@@ -192,7 +194,7 @@ def data_url(medium: Media) -> str:
     return f"data:{medium.media_type or 'application/octet-stream'};base64,{medium.data}"
 
 
-def sound(data: str, media_type: str | None) -> Json:
+def sound(data: str, media_type: str | None) -> JsonObject:
     """Return the item of a sound, with a format such as ``wav``."""
     kind = media_type or ""
     named = _SOUNDS.get(kind, kind.rpartition("/")[2])
