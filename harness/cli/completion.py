@@ -69,21 +69,27 @@ def _choices(commands: _Commands) -> Iterator[tuple[str, str, str]]:
                 yield from ((command, name, words) for name in option.names or ("",))
 
 
-def _bash(commands: _Commands) -> str:
-    valued = "\n".join(
-        f'    "{command} {name}") words={shlex.quote(words)} ;;'
-        for command, name, words in _choices(commands)
-        if name
-    )
-    first = "\n".join(
-        f"      {command}) words={shlex.quote(words)} ;;"
-        for command, name, words in _choices(commands)
-        if not name
+def _branches(commands: _Commands, offer: Callable[[str], str]) -> tuple[str, str, str]:
+    """Return the branches of three ``case`` commands: of a command and an option with choices, of a
+    command with choices for a positional argument, and of a command with options. ``offer``: the
+    shell's command that offers words.
+    """
+    valued, first = (
+        "\n".join(
+            f"    {shlex.quote(f'{command} {name}'.rstrip())}) {offer(words)} ;;"
+            for command, name, words in _choices(commands)
+            if bool(name) == is_option
+        )
+        for is_option in (True, False)
     )
     named = "\n".join(
-        f"      {command}) words={shlex.quote(_names(options))} ;;"
-        for command, (_, options) in commands.items()
+        f"    {command}) {offer(_names(options))} ;;" for command, (_, options) in commands.items()
     )
+    return valued, first, named
+
+
+def _bash(commands: _Commands) -> str:
+    valued, first, named = _branches(commands, lambda words: f"words={shlex.quote(words)}")
     return f"""\
 _harness() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words=
@@ -111,20 +117,7 @@ complete -o default -F _harness harness
 
 def _zsh(commands: _Commands) -> str:
     listed = " ".join(shlex.quote(f"{command}:{text}") for command, (text, _) in commands.items())
-    valued = "\n".join(
-        f"    {shlex.quote(f'{command} {name}')}) compadd -- {words}; return ;;"
-        for command, name, words in _choices(commands)
-        if name
-    )
-    first = "\n".join(
-        f"    {command}) compadd -- {words} ;;"
-        for command, name, words in _choices(commands)
-        if not name
-    )
-    named = "\n".join(
-        f"      {command}) compadd -- {_names(options)} ;;"
-        for command, (_, options) in commands.items()
-    )
+    valued, first, named = _branches(commands, lambda words: f"compadd -- {words}; return")
     return f"""\
 #compdef harness
 _harness() {{

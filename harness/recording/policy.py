@@ -22,7 +22,7 @@ from harness.pipeline.replay import ReplayError, replay
 from harness.providers import EXIT_CODE, PROVIDERS, detect_provider, with_provider
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import End
-from harness.stream.printable import plural, printable
+from harness.stream.printable import plural, printable, shorten
 
 from .tape import CLIENT_LEFT, InFlightExchange
 
@@ -254,8 +254,7 @@ def beginning(exchange: Exchange, mask: Callable[[str], str]) -> str:
     text = printable(mask(body[:_MASKED].decode("utf-8", "replace")))
     if not text.strip():
         return f"status {exchange.status}, {'only blanks' if body else 'an empty body'}"
-    shown = f"{text[:_MAX_SHOWN]}…" if len(text) > _MAX_SHOWN else text
-    return f"status {exchange.status}, {shown!r}"
+    return f"status {exchange.status}, {shorten(text, _MAX_SHOWN)!r}"
 
 
 def refuse_unread(exchanges: Iterable[InFlightExchange], kept: Collection[str]) -> None:

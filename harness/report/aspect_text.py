@@ -8,7 +8,7 @@ from typing import Final, Literal
 from harness.judging.explain import evidence_lines
 from harness.judging.judge_results import AdapterResults
 from harness.judging.results import Result
-from harness.stream.printable import plural, printable, shorten
+from harness.stream.printable import listed, plural, printable, shorten
 
 from .aspect_counts import (
     BLOCKS,
@@ -141,7 +141,5 @@ def _places(cells: Sequence[Result]) -> list[str]:
     unary = ", unary" if first.unary else ""
     lines = [f"  cassette {first.cassette}, exchange {first.exchange}{unary}"]
     if others:
-        names = ", ".join(cell.place for cell in others[:MOST_NAMES])
-        more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""
-        lines.append(f"  also in {names}{more}")
+        lines.append(f"  also in {listed([cell.place for cell in others], MOST_NAMES)}")
     return lines

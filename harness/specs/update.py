@@ -14,6 +14,7 @@ import yaml
 
 from harness.cassettes.validation import bare
 from harness.stream.json_path import readable_path
+from harness.stream.printable import listed
 
 from .accept import ExpectationPlace, TextEdit, end_of, flow, line_around, line_end, spec_error
 from .matching import compare
@@ -38,7 +39,7 @@ class Update:
         merge = _Merge(body)
         merged = merge.merge((), place.value, self.before, self.got, self.value)
         if merge.refused:
-            paths = ", ".join(merge.refused[:_MOST_PATHS])
+            paths = listed(merge.refused, _MOST_PATHS)
             raise spec_error(
                 place.line,
                 f"expect.{bare(self.key)}: an operator at {paths} refuses the new value; change it"

@@ -7,6 +7,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .json_codec import Json  # slow to import, and only a type here
 
 # Unicode's control, format, surrogate, separator and space characters (Cc, Cf, Cs, Zl, Zp, Zs
@@ -52,6 +54,12 @@ def excerpt(text: str, head: int, tail: int = 0) -> str:
         return text
     end = f" … {text[-tail:]}" if tail else ""
     return f"{text[:head]} … ({len(text):,} characters){end}"
+
+
+def listed(texts: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Return at most ``most`` texts in one, and the number of the others."""
+    more = len(texts) - most
+    return separator.join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def plural(number: int, noun: str) -> str:

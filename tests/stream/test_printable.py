@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.stream.printable import excerpt, printable, printable_lines, short_json, shorten
+from harness.stream.printable import (
+    excerpt,
+    listed,
+    printable,
+    printable_lines,
+    short_json,
+    shorten,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +64,8 @@ def test_an_excerpt_has_the_length_of_the_text() -> None:
 def test_a_json_value_is_shown_in_a_sentence() -> None:
     assert short_json({"a": ["\x1b", None]}) == r'{"a": ["\u001b", null]}'
     assert short_json("x" * 100, 10) == '"xxxxxxxx…'
+
+
+@pytest.mark.parametrize(("most", "text"), [(3, "a, b, c"), (2, "a, b and 1 more")])
+def test_a_list_has_the_number_of_the_texts_that_it_leaves_out(most: int, text: str) -> None:
+    assert listed(["a", "b", "c"], most) == text

@@ -15,8 +15,6 @@ from .placeholders import REDACTED
 from .readings import WINDOW, unescape
 from .shapes import may_match
 
-MAX_SEARCHED: Final = 8 << 20
-"""The maximum size in bytes of a body with a cached search."""
 OVERLAP: Final = 4096
 """The maximum length of a name, with its escapes, in a body that is read in windows."""
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:2d|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f)")
@@ -58,7 +56,6 @@ class NamedValues:
         """
         self._parts: Final = re.compile(MULTIPART % alternatives)
         self._prose: Final = re.compile(PROSE % alternatives)
-        self._searched = b"", False
 
     def members(self, body: bytes) -> list[Replacement]:
         """Return the values of members of JSON; a number is replaced by 0."""
@@ -86,17 +83,9 @@ class NamedValues:
         part = next((part for part in parts if part.end() == len(body)), None)
         return min([*open_at, part.start() if part else len(body)])
 
-    def _may_name(self, body: bytes) -> bool:
-        """Return whether a body may have one of the names, also with escapes."""
-        searched, is_named = self._searched
-        if body != searched:  # a body is searched several times, and a comparison is much faster
-            is_named = may_match(body, self._anything, any_case=True)
-            self._searched = body if len(body) <= MAX_SEARCHED else b"", is_named
-        return is_named
-
     def _members_in(self, body: bytes) -> Iterator[Members]:
         """Yield the members to search for in a body; most bodies have none of the names."""
-        if not self._may_name(body):
+        if not may_match(body, self._anything, any_case=True):
             return
         words = {word for part in _lowered(body) for word in self._words if word in part}
         if not words.isdisjoint(self._names):

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from harness.stream.decompression import CODINGS, FIRST_BYTES, LIBRARIES, unpack
 from harness.stream.exchange import Cassette, CassetteError, Exchange
+from harness.stream.printable import listed
 
 from ..reader import is_cassette, loads
 from ..writer import CassetteText
@@ -162,10 +163,8 @@ def _refuse(findings: Sequence[FoundSecret], name: str) -> None:
     if not findings:
         return
     shown = "the file" if any(place == _FILE_NAME for place, _ in findings) else name
-    listed = "; ".join(map(str, findings[:MAX_LISTED]))
-    more = len(findings) - MAX_LISTED
-    rest = f"; and {more} more" if more > 0 else ""
-    raise SecretFound(f"{shown}: {listed}{rest}; {_WAY_OUT}")
+    found = listed(list(map(str, findings)), MAX_LISTED, "; ")
+    raise SecretFound(f"{shown}: {found}; {_WAY_OUT}")
 
 
 def _parts(exchange: Exchange) -> Iterator[tuple[str, Sequence[bytes], str | None]]:
