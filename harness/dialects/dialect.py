@@ -154,6 +154,21 @@ def lose_argument(holder: Any, key: Any) -> bool:
     return True
 
 
+def lose_last(kind: str) -> OutputChange:
+    """Return the change that removes the last payload of a type; it returns whether there was
+    one.
+    """
+
+    def change(payloads: list[Payload]) -> bool:
+        for at in reversed(range(len(payloads))):
+            if payloads[at].get("type") == kind:
+                del payloads[at]
+                return True
+        return False
+
+    return change
+
+
 class ContextError(ValueError):
     """A client can't use the ``context`` of a case; the message has the reason."""
 

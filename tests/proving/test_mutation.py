@@ -35,7 +35,7 @@ URL = (
     "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 )
 ANSWER = (
-    b'data: {"candidates": [{"content": {"parts": [{"text": "hm","thought": true,"thoughtSignature": "QQ=="}]}}],"modelVersion": "m"}\n\n'
+    b'data: {"candidates": [{"content": {"parts": [{"text": "hm","thought": true,"thoughtSignature": "QQ=="}]}}],"modelVersion": "m","newField": 1}\n\n'
     b'data: {"candidates": [{"content": {"parts": [{"text": "Hel "}]}}]}\n\n'
     b'data: {"candidates": [{"content": {"parts": [{"text": "lo"},{"functionCall": {"id": "i","name": "f","args": {"a": 1,"b": 2}}}]},'
     b'"finishReason": "STOP"}],"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 2}}\n\n'
@@ -383,7 +383,7 @@ LOSSES: Mapping[str, str] = {
     "thought-as-answer": "thoughts",
 }
 """An operator, and the declared loss of the dialects that cannot have its fault."""
-OWN_PLACES: set[str] = {"index-wrong"}
+OWN_PLACES: set[str] = {"index-wrong", "beside-lost"}
 """The operators on what only some event models have, such as numbered blocks."""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ..dialect import CallPlace, Mutations, Payload, PayloadPlace, lose_argument
+from ..dialect import CallPlace, Mutations, Payload, PayloadPlace, lose_argument, lose_last
 
 
 def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
@@ -74,6 +74,7 @@ MUTATIONS: Final = Mutations(
     error=PayloadPlace("RUN_ERROR", ("message",)),
     own={
         "thought-as-answer": _show_thoughts,
+        "beside-lost": lose_last("RAW"),
         "argument-lost": _lose_argument,
         "id-wrong": _change_id,
         "signature-lost": _lose_signature,

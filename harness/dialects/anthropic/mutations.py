@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..dialect import CallPlace, Mutations, Payload, PayloadPlace, lose_argument
+from ..dialect import CallPlace, Mutations, Payload, PayloadPlace, lose_argument, lose_last
 
 
 def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
@@ -56,6 +56,7 @@ MUTATIONS: Final = Mutations(
     error=PayloadPlace("error", ("error", "message")),
     own={
         "thought-as-answer": _show_thoughts,
+        "beside-lost": lose_last("unknown"),
         "argument-lost": _lose_argument,
         "signature-lost": _lose_signature,
         "index-wrong": _number_otherwise,

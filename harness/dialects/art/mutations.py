@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..dialect import Mutations, Payload, PayloadPlace
+from ..dialect import Mutations, Payload, PayloadPlace, lose_last
 
 
 def _show_thoughts(payloads: list[Payload]) -> bool:
@@ -22,7 +22,7 @@ MUTATIONS: Final = Mutations(
     stop_reason=(PayloadPlace("METADATA", ("data", "stopReason")), "STOP", "MAX_TOKENS"),
     count=PayloadPlace("METADATA", ("data", "outputTokens")),
     error=PayloadPlace("ERROR", ("data", "message")),
-    own={"thought-as-answer": _show_thoughts},
+    own={"thought-as-answer": _show_thoughts, "beside-lost": lose_last("UNKNOWN")},
     unsent=frozenset(
         {
             *("sent-id-wrong", "sent-result-id-wrong", "sent-signature-lost"),

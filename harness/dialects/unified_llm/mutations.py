@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ..dialect import CallPlace, Mutations, Payload, PayloadPlace
+from ..dialect import CallPlace, Mutations, Payload, PayloadPlace, lose_last
 
 
 def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
@@ -51,6 +51,7 @@ MUTATIONS: Final = Mutations(
     error=PayloadPlace("ERROR", ("error", "message")),
     own={
         "thought-as-answer": _show_thoughts,
+        "beside-lost": lose_last("PROVIDER_EVENT"),
         "signature-lost": _lose_signature,
         "index-wrong": _rename_text_block,
     },

@@ -215,6 +215,9 @@ OPERATORS: Final = (
     ),
     MutationOperator("id-wrong", "the first call has another id", _on_calls(_change_id)),
     MutationOperator("signature-lost", "a signature is missing", _only_own),
+    MutationOperator(
+        "beside-lost", "what has no place in the event model is not passed on", _only_own
+    ),
     MutationOperator("index-wrong", "blocks have wrong numbers or names", _only_own),
     MutationOperator("stopped-early", "the last payload is missing", _lose_end),
     MutationOperator("stop-reason-wrong", "the finish reason is wrong", _change_stop_reason),
