@@ -19,6 +19,7 @@ LISTS: Final = {
 }
 """The pages without a limit, each with the reason."""
 REWRITTEN: Final = {"serving.md"}
+"""The pages that are divided when the served APIs of Anthropic and OpenAI are complete."""
 
 _CODE: Final = re.compile(r"^ *```.*?^ *```\n|^    [^\n]*\n|<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _TARGET: Final = re.compile(r"\]\([^)]*\)")
