@@ -59,7 +59,7 @@ PROGRAMS_HEAD: Final = """\
 The programs have at most ten lines, and show the findings without this package, in an environment
 with the lock of the adapter. The server needs only Python, and prints the requests that it gets:
 
-    python examples/adapters/serve_answer.py {options}ANSWER
+    python examples/adapters/serve_answer.py ANSWER{options}
 
 The *answer* of a finding is a recorded one, and *prints* is a part of what the program then prints,
 or the server.
@@ -84,6 +84,8 @@ The first prototype of this judge had {number} red pairs of an adapter and an as
 these adapters at their versions of that time. It counted 17 known and 13 new defects, but did not
 list them. Therefore the pairs are compared here.
 """
+MINOR: Final = {"billing", "finish_message", "logprobs", "citations", "urls", "grounding"}
+"""The aspects of what comes beside an answer. Findings about the answer itself come first."""
 KINDS: Final = {
     "program": "a streamed answer",
     "unary": "a unary answer",
@@ -256,7 +258,9 @@ def reds(
 
 @dataclass
 class AdapterFindings:
-    """The findings that one version of an adapter shows, the most frequent first."""
+    """The findings that one version of an adapter shows: those about the answer itself come first,
+    the most frequent of them before the others.
+    """
 
     results: AdapterResults
     findings: Sequence[Finding]
@@ -280,7 +284,10 @@ class AdapterFindings:
             (finding, [(cell, red) for of, cell, red in finding.shown if of is self.results])
             for finding in self.findings
         ]
-        return sorted((item for item in shown if item[1]), key=lambda item: -len(item[1]))
+        return sorted(
+            (item for item in shown if item[1]),
+            key=lambda item: (item[1][0][1].subject in MINOR, -len(item[1])),
+        )
 
     @property
     def asked(self) -> tuple[int, int]:
@@ -367,9 +374,9 @@ def head_of(adapter: AdapterFindings) -> str:
 
 
 def index_of(adapters: Sequence[AdapterFindings]) -> str:
-    """The page with a line for each version of each adapter, and its most frequent finding."""
+    """The page with a line for each version of each adapter, and its first finding."""
     lines = [
-        "| adapter | judged | answers | second requests | findings | the most frequent one |\n",
+        "| adapter | judged | answers | second requests | findings | the first of them |\n",
         "|---|---|---|---|---|---|\n",
     ]
     for adapter in sorted(adapters, key=lambda each: (each.name, each.results.name != each.name)):

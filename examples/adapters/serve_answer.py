@@ -1,13 +1,19 @@
-"""Serves one recorded answer to every request, for the reproductions of docs/findings.md.
+"""Serves one recorded answer to every request, for the reproductions of docs/findings.
 
-usage: serve_answer.py CASSETTE:EXCHANGE [PORT]     such as openai-compat/calls:3
-       serve_answer.py FILE [PORT]                  a file of server-sent events, or *.json
+usage: serve_answer.py [--cut BYTES] [--array] ANSWER [PORT]
 
+ANSWER is CASSETTE:EXCHANGE, such as openai-compat/calls:3, or a file of server-sent events, or a
+file *.json.
 It prints the body of each request. The default port is 8080. It needs only Python.
+
+A recording that was cut ends as a broken connection; ``--cut`` breaks it after so many bytes.
+``--array`` sends the events as one JSON array, as Google does for a request without ``alt=sse``.
 """
 
+from __future__ import annotations
+
+import argparse
 import re
-import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -15,42 +21,97 @@ CASSETTES = Path(__file__).resolve().parents[2] / "cassettes"
 
 
 class Answer(BaseHTTPRequestHandler):
-    """Answers each POST request with the recorded answer."""
+    """Answers each POST request with the recorded answer. ``is_cut``: the body is not whole."""
 
     status = 200
     kind = "text/event-stream"
     body = b""
+    is_cut = False
 
     def do_POST(self) -> None:
-        """Answer, and close the connection."""
+        """Answer, and close the connection; after a body that is cut, before its announced end."""
         size = int(self.headers.get("content-length", 0))
         print(self.rfile.read(size).decode(), flush=True)
         self.send_response(self.status)
-        self.send_header("content-type", self.kind)
+        if self.kind:
+            self.send_header("content-type", self.kind)
+        if self.is_cut:
+            self.send_header("content-length", str(len(self.body) + 1))
         self.end_headers()
         self.wfile.write(self.body)
 
 
-def read_answer(place: str) -> tuple[int, str, bytes]:
-    """The status, the content type and the body of ``CASSETTE:EXCHANGE`` or of a file."""
+def read_answer(place: str) -> tuple[int, str, bytes, bool]:
+    """The status, the content type and the body of ``CASSETTE:EXCHANGE`` or of a file, and whether
+    the recording was cut.
+    """
     path, _, number = place.rpartition(":")
     if not path:
         kind = "application/json" if place.endswith(".json") else "text/event-stream"
-        return 200, kind, Path(place).read_bytes()
+        return 200, kind, Path(place).read_bytes(), False
     text = (CASSETTES / f"{path}.yaml").read_text(encoding="utf-8")
     response = text.split("\n- request:")[int(number)].partition("\n  response:\n")[2]
     status = re.search(r"code: (\d+)", response)
     media = re.search(r"(?i)content-type: (.*)", response)
     block = re.search(r"\n +string: \|.*\n((?: {8}.*\n|\n)*)", response)
-    if not (status and media and block):
+    is_empty = "\n    body:" not in response.replace('\n    body: {string: ""}\n', "\n")
+    if not status or not (block or is_empty):
         raise SystemExit(f"{place}: expected a body as a block of text")
-    body = re.sub(r"(?m)^ {8}", "", block[1])
-    if re.search(r"\n +eol: crlf", response):
-        body = body.replace("\n", "\r\n")
-    return int(status[1]), media[1], body.encode()
+    body = re.sub(r"(?m)^ {8}", "", block[1]) if block else ""
+    if escaped := re.search(r"\n +escaped: \[(.*)\]", response):
+        lines = body.split("\n")
+        for line in map(int, escaped[1].split(",")):
+            lines[line - 1] = unescape(lines[line - 1])
+        body = "\n".join(lines)
+    eol = re.search(r"\n +eol: (.*)", response)
+    body = with_ends(body, eol[1] if eol else "lf")
+    is_cut = bool(re.search(r"\n +end: (cut|reset|aborted)", response))
+    return int(status[1]), media[1] if media else "", body.encode(), is_cut
+
+
+def with_ends(body: str, eol: str) -> str:
+    """The body with its line ends: ``crlf``, or ``lf; crlf 1-4, 7``, which excepts some lines."""
+    usual, *others = eol.split("; ")
+    ends = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
+    lines = [f"{line}{ends[usual]}" for line in body.split("\n")]
+    for other, _, numbers in (each.partition(" ") for each in others):
+        for first, last in re.findall(r"(\d+)(?:-(\d+))?", numbers):
+            for number in range(int(first) - 1, int(last or first)):
+                lines[number] = lines[number].removesuffix(ends[usual]) + ends[other]
+    lines[-1] = body.rpartition("\n")[2]
+    return "".join(lines)
+
+
+def unescape(line: str) -> str:
+    """A line without its escapes, such as ``\\u2028``."""
+    return re.sub(
+        r"\\(\\|u[0-9a-f]{4})",
+        lambda escape: "\\" if escape[1] == "\\" else chr(int(escape[1][1:], 16)),
+        line,
+    )
+
+
+def array_of(events: bytes) -> bytes:
+    """The data of server-sent events as one JSON array."""
+    data = re.findall(rb"^data: ?(.*?)\r?$", events, re.MULTILINE)
+    return b"[" + b",\r\n".join(data) + b"]"
+
+
+def main() -> None:
+    """Serve until the program is ended."""
+    parser = argparse.ArgumentParser(description="Serve one recorded answer to every request.")
+    parser.add_argument("answer", metavar="CASSETTE:EXCHANGE|FILE")
+    parser.add_argument("port", nargs="?", type=int, default=8080)
+    parser.add_argument("--cut", type=int, metavar="BYTES", help="break off after so many bytes")
+    parser.add_argument("--array", action="store_true", help="the events as one JSON array")
+    options = parser.parse_args()
+    Answer.status, Answer.kind, Answer.body, Answer.is_cut = read_answer(options.answer)
+    if options.array and Answer.status < 300:
+        Answer.kind, Answer.body = "application/json", array_of(Answer.body)
+    if options.cut is not None:
+        Answer.body, Answer.is_cut = Answer.body[: options.cut], True
+    HTTPServer(("127.0.0.1", options.port), Answer).serve_forever()
 
 
 if __name__ == "__main__":
-    Answer.status, Answer.kind, Answer.body = read_answer(sys.argv[1])
-    port = int(sys.argv[2]) if sys.argv[2:] else 8080
-    HTTPServer(("127.0.0.1", port), Answer).serve_forever()
+    main()

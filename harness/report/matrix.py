@@ -6,6 +6,7 @@ a badge. ``matrix.json`` has the counts of the index.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -69,6 +70,21 @@ class MatrixAdapter(Struct, frozen=True):
     page: str
     results: str
     badge: str
+
+    @property
+    def passed(self) -> int:
+        """The cells of the documented wire, and of their second turn, that passed."""
+        return sum(self._counts.get(verdict, 0) for verdict in ("passed", "fixed"))
+
+    @property
+    def judged(self) -> int:
+        """The cells of the documented wire, and of their second turn, that were judged."""
+        return self._counts.total() - self._counts["not-run"]
+
+    @property
+    def _counts(self) -> Counter[str]:
+        sections = ("documented", "second_turn")
+        return sum((Counter(self.verdicts.get(name, {})) for name in sections), Counter[str]())
 
     @property
     def folder(self) -> str:

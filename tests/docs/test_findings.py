@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +21,7 @@ from tests.support.aspect_samples import OTHER, SHOP, cell, error, with_findings
 
 FOLDER = Path(__file__).parents[2] / "examples" / "adapters"
 CASSETTES = Path(__file__).parents[2] / "cassettes"
+FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
 
 
 @pytest.fixture(scope="module")
@@ -219,28 +222,38 @@ def test_a_pattern_of_the_newest_version_concerns_the_previous_one(script: Modul
     assert not script.Finding(["pydantic-ai-1"], "It ends.").concerns("pydantic-ai")
 
 
-def test_each_adapter_has_an_entry_point_and_a_program_of_ten_lines(script: ModuleType) -> None:
+def test_each_adapter_has_an_entry_point_and_programs_of_ten_lines(script: ModuleType) -> None:
     *_, entries = script.read_findings()
-    programs = [FOLDER / entry["program"] for entry in entries.values() if "program" in entry]
-    assert {path.parent.name for path in programs} == {
-        path.parent.name for path in FOLDER.glob("*/reproduce.*")
+    named = {
+        FOLDER / entry[kind] for entry in entries.values() for kind in script.KINDS if kind in entry
     }
-    for path in programs:
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 10
-        assert "127.0.0.1:8080" in path.read_text(encoding="utf-8")
+    assert named == {*FOLDER.glob("*/reproduce*.*")}
+    for path in named:
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 10
+        assert "127.0.0.1" in text or "reproduce_again" in path.name
     shims = {path.parent.name for path in FOLDER.glob("*/shim.*")}
     assert shims <= {*entries}
 
 
-def test_answers_that_findings_name_are_recorded(script: ModuleType) -> None:
+def test_answers_that_the_pages_name_are_recorded(script: ModuleType) -> None:
     served = imported("serve_answer")
+    pages = [path.read_text(encoding="utf-8") for path in FINDINGS.glob("*.md")]
+    places = {place for page in pages for place in re.findall(r"reproduce\S*, answer (\S+)", page)}
     findings, *_ = script.read_findings()
-    places = [finding.answer for finding in findings if finding.answer]
-    assert len(places) > 10
-    for place in places:
+    places |= {finding.answer for finding in findings if finding.answer}
+    assert len(places) > 100
+    for place in sorted(places):
         name, _, number = place.partition(":")
         exchange = load(CASSETTES / f"{name}.yaml").exchanges[int(number) - 1]
-        status, kind, body = served.read_answer(place)
+        status, kind, body, is_cut = served.read_answer(place)
         headers = {name.lower(): value for name, value in exchange.headers.items()}
-        assert (status, [kind]) == (exchange.status, headers["content-type"])
+        assert (status, kind) == (exchange.status, "".join(headers.get("content-type", ())))
         assert body.rstrip() == exchange.body.rstrip()
+        assert is_cut == (exchange.end in ("cut", "reset", "aborted"))
+
+
+def test_events_are_served_as_one_array() -> None:
+    served = imported("serve_answer")
+    events = b'data: {"a": 1}\r\n\r\ndata: {"b": 2}\r\n\r\n'
+    assert json.loads(served.array_of(events)) == [{"a": 1}, {"b": 2}]

@@ -21,6 +21,7 @@ from ag_ui_client import next_messages, tools_of
 
 VERSION_OF = "ag-ui-adk"
 PROVIDERS = ("gemini-api", "vertex-ai", "interactions", "openai-compat", "openai", "anthropic")
+THOUGHTS = types.ThinkingConfig(include_thoughts=True, thinking_budget=-1)
 THREADS = count(1)  # the messages of a thread are answered only once, by all agents of a process
 
 
@@ -60,7 +61,7 @@ def _adapter(at):
     agent = LlmAgent(
         name="assistant",
         model=_model(at),
-        planner=BuiltInPlanner(thinking_config=types.ThinkingConfig(include_thoughts=True)),
+        planner=BuiltInPlanner(thinking_config=THOUGHTS),
         tools=[AGUIToolset()] if tools_of(at) else [],
     )
     return ADKAgent(agent, app_name="app", user_id="user")

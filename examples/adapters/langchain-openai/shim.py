@@ -13,10 +13,11 @@ THOUGHTS = False  # its Chat Completions have no place for thoughts
 def replay(at):
     whole, given = None, 0
     for piece in _ask(at, [HumanMessage(at.prompt)]):
-        calls = list(_calls(whole))[given:] if whole and piece.text else []  # text ends calls
+        text = piece.text if isinstance(piece.text, str) else piece.text()  # before 1.0, a method
+        calls = list(_calls(whole))[given:] if whole and text else []  # text ends calls
         given += len(calls)
         whole = piece if whole is None else whole + piece
-        yield piece, [*calls, Text(piece.text)] if piece.text else []
+        yield piece, [*calls, Text(text)] if text else []
     if whole is not None:
         yield whole, [*list(_calls(whole))[given:], *_end(whole)]
 

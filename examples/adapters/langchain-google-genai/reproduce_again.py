@@ -1,0 +1,8 @@
+from langchain_google_genai import ChatGoogleGenerativeAI
+
+server = {"google_api_key": "none", "base_url": "http://127.0.0.1:8080", "max_retries": 1}
+model = ChatGoogleGenerativeAI(model="gemini-3.8-flash", **server)
+whole = None
+for piece in model.stream("Hi"):
+    whole = piece if whole is None else whole + piece
+list(model.stream([("human", "Hi"), whole, ("human", "Go on.")]))
