@@ -115,30 +115,31 @@ class WireAnswer(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class _Carried:
-    """The facts that an adapter states, joined.
-
-    ``repeated``: a call that is stated twice; ``shared_id``: the id of two calls of the wire.
-    ``end``: the last of the ``reasons``; ``finish_event``: the native event with it. ``errors``:
-    its statements about errors, including an exception that is one. ``exception``: the type of
-    that exception, or "". ``crash``: an exception that reports nothing. ``events``: the content of
-    each native event.
-    """
+    """The facts that an adapter states, joined."""
 
     text: str
     thoughts: str
     calls: list[Call]
     repeated: Call | None
+    """A call that is stated twice."""
     shared_id: str | None
+    """The id of two calls of the wire."""
     end: Finish
+    """The last of the reasons."""
     reasons: list[str]
     finish_event: Json
+    """The native event with ``end``."""
     usage: dict[str, int]
     errors: list[Error]
+    """Its statements about errors, including an exception that is one."""
     exception: str
+    """The type of that exception, or ""."""
     crash: Raised | None
+    """An exception that reports nothing."""
     natives: list[Json]
     doubles: bool
     events: list[Given]
+    """The content of each native event."""
 
     @cached_property
     def search(self) -> NativeSearch:

@@ -41,26 +41,27 @@ Block = Literal["documented", "variant"]
 
 @dataclass(frozen=True, slots=True)
 class ExchangeJudgement:
-    """The judgement of one adapter and one exchange by facts.
-
-    ``aspects`` has a finding for every aspect that was judged. ``variants``: the ways in which the
-    answer differs from the documented wire. A cell with a variant is shown, but never red.
-    ``error``: the reason why there is no transcript to judge; those of one ``error_group`` differ
-    only in their values. ``losses``: the declared losses that
-    concern this cell, and whether it shows them. ``exception``: the exception that the adapter
-    raised, if it was raised in this process. ``exchange``: the exchange whose answer is expected.
-    """
+    """The judgement of one adapter and one exchange by facts."""
 
     cassette: str
     number: int
     aspects: Mapping[Aspect, Finding] = field(default_factory=dict)
+    """The finding for every aspect that was judged."""
     variants: tuple[str, ...] = ()
+    """The ways in which the answer differs from the documented wire. A cell with a variant is
+    shown, but never red.
+    """
     error: str = ""
+    """The reason why there is no transcript to judge."""
     error_group: str = ""
+    """Equal for errors that differ only in their values."""
     losses: Mapping[DeclaredLoss, bool] = field(default_factory=dict)
+    """The declared losses that concern this cell, and whether it shows them."""
     transcript: Transcript | None = None
     exception: BaseException | None = field(default=None, compare=False, repr=False)
+    """The exception that the adapter raised, if it was raised in this process."""
     exchange: Exchange | None = field(default=None, compare=False, repr=False)
+    """The exchange whose answer is expected."""
 
     @property
     def block(self) -> Block:
