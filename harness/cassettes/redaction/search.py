@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal
 
 from .known_values import KnownValues
@@ -19,6 +19,15 @@ UNREDACTED: Final = "a value that must be redacted"
 
 Purpose = Literal["file", "part", "mask"]
 """What is searched: the text of a file, a part of an exchange, or a text that gets a mask."""
+_NAMED: Final[Mapping[Purpose, Callable[[Reading], bool]]] = {
+    "file": lambda _: False,
+    "part": lambda reading: not reading.is_plain,
+    "mask": lambda reading: reading.in_pieces,
+}
+"""Purpose → the readings that are asked for named values. The redactor itself reads the plain text
+of a part, and of a text that gets a mask. Named values may also be in base64, and in escapes that
+no JSON writer produces.
+"""
 Found = tuple[int, int, str]
 """The start and the end of a secret in a reading, and its kind."""
 
@@ -79,9 +88,7 @@ class Search:
             if purpose == "mask" and not reading.joined and not reading.in_pieces:
                 yield from self._known.find_cut(text)
                 yield from find_cut_shapes(text)
-        # The redactor itself reads the plain text of a part, and of a text that gets a mask. Named
-        # values may also be in base64, and in escapes that no JSON writer produces.
-        if reading.in_pieces if purpose == "mask" else purpose == "part" and not reading.is_plain:
+        if _NAMED[purpose](reading):
             for start, stop in self._redactor.shown(text):
                 yield start, stop, UNREDACTED
 
