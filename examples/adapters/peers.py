@@ -34,12 +34,12 @@ PROXY: Final = ("litellm", "--config", "config.yaml", "--host", "127.0.0.1", "--
 PREVIOUS: Final = {
     "google-genai-2": ("google-genai", "2.34"),
     "google-adk-1": ("google-adk", "1.39"),
-    "langchain-google-genai-3": ("langchain-google-genai", "3.2"),
+    "langchain-google-genai-4-3": ("langchain-google-genai", "4.3"),
     "langchain-openai-0": ("langchain-openai", "0.3"),
-    "litellm-1.105": ("litellm", "1.105"),
-    "llama-index-0.10": ("llama-index", "0.10"),
+    "litellm-1-105": ("litellm", "1.105"),
+    "llama-index-0-10": ("llama-index", "0.10"),
     "openai-2": ("openai", "2.54"),
-    "openai-agents-0.23": ("openai-agents", "0.23"),
+    "openai-agents-0-23": ("openai-agents", "0.23"),
     "pydantic-ai-1": ("pydantic-ai", "1.107"),
 }
 """The previous versions: the last one of the major version before, or else of the minor version."""

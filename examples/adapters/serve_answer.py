@@ -13,6 +13,7 @@ A recording that was cut ends as a broken connection; ``--cut`` breaks it after 
 from __future__ import annotations
 
 import argparse
+import base64
 import re
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -53,9 +54,10 @@ def read_answer(place: str) -> tuple[int, str, bytes, bool]:
     response = text.split("\n- request:")[int(number)].partition("\n  response:\n")[2]
     status = re.search(r"code: (\d+)", response)
     media = re.search(r"(?i)content-type: (.*)", response)
+    binary = re.search(r"\n +base64: \|.*\n((?: {8}.*\n)*)", response)
     block = re.search(r"\n +string: \|.*\n((?: {8}.*\n|\n)*)", response)
     is_empty = "\n    body:" not in response.replace('\n    body: {string: ""}\n', "\n")
-    if not status or not (block or is_empty):
+    if not status or not (block or binary or is_empty):
         raise SystemExit(f"{place}: expected a body as a block of text")
     body = re.sub(r"(?m)^ {8}", "", block[1]) if block else ""
     if escaped := re.search(r"\n +escaped: \[(.*)\]", response):
@@ -65,8 +67,9 @@ def read_answer(place: str) -> tuple[int, str, bytes, bool]:
         body = "\n".join(lines)
     eol = re.search(r"\n +eol: (.*)", response)
     body = with_ends(body, eol[1] if eol else "lf")
+    content = base64.b64decode(binary[1]) if binary else body.encode()
     is_cut = bool(re.search(r"\n +end: (cut|reset|aborted)", response))
-    return int(status[1]), media[1] if media else "", body.encode(), is_cut
+    return int(status[1]), media[1] if media else "", content, is_cut
 
 
 def with_ends(body: str, eol: str) -> str:

@@ -6,4 +6,4 @@ with client.responses.create(model="gemini-3.8-flash", input=items, stream=True)
     for event in stream:
         print(event)
 items += [item.model_dump(exclude_none=True) for item in event.response.output] + items
-print(client.responses.create(model="gemini-3.8-flash", input=items))
+list(client.responses.create(model="gemini-3.8-flash", input=items, stream=True))
