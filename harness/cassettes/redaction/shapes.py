@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 
@@ -110,7 +111,11 @@ SHAPES: Final = (
     ),
 )
 """AWS's documentation uses the two keys that end with EXAMPLE."""
-_FIND: Final = tuple((shape.beginning, shape.kind, shape.pattern(shape.text)) for shape in SHAPES)
+_FIND: Final = tuple(
+    (common, [(shape.beginning, shape.kind, shape.pattern(shape.text)) for shape in shapes])
+    for common, shapes in groupby(SHAPES, lambda shape: shape.beginning[:3])
+)
+"""Common first bytes → the shapes with these, which are searched only in a text with them."""
 KINDS: Final = frozenset(shape.kind for shape in SHAPES)
 """The names of all shapes."""
 BEGINNINGS: Final = tuple(dict.fromkeys(shape.beginning for shape in SHAPES))
@@ -168,10 +173,13 @@ def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
     """Start, end and name of each credential in ``data``. A pattern matches only the beginning of a
     credential; `rest` returns its end.
     """
-    for beginning, name, pattern in _FIND:
-        if beginning in data:
-            for match in pattern.finditer(data):
-                yield match.start(match.lastindex or 0), match.end(), name
+    for common, shapes in _FIND:
+        if common not in data:
+            continue
+        for beginning, name, pattern in shapes:
+            if beginning in data:
+                for match in pattern.finditer(data):
+                    yield match.start(match.lastindex or 0), match.end(), name
 
 
 def find_cut_shapes(text: bytes) -> Iterator[tuple[int, int, str]]:
