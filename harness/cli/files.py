@@ -169,7 +169,8 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 
 def _replay(parsed: argparse.Namespace) -> int:
     replayed = is_foreign = False
-    for number, exchange in _numbered(_recording(parsed.file, parsed.provider), parsed):
+    cassette = _recording(parsed.file, parsed.provider)
+    for number, exchange in _numbered(cassette, parsed):
         is_foreign = is_foreign or _is_foreign(number, exchange, parsed.provider)
         if parsed.exchange is None and not is_answer(exchange, parsed.provider):
             continue
@@ -185,10 +186,7 @@ def _replay(parsed: argparse.Namespace) -> int:
             _print_json(*payloads)
         replayed = True
     if not replayed:
-        note(
-            f"{parsed.file}: nothing to replay: no exchange has an answer of a model;"
-            " `harness show --list` lists the exchanges"
-        )
+        note(f"{parsed.file}: nothing to replay: {_why_nothing(cassette)}")
     return 0 if replayed and not is_foreign else NOTHING
 
 
@@ -235,12 +233,14 @@ def _show(parsed: argparse.Namespace) -> int:
             print(printable(line))
         return 0
     generating = [
-        (number, exchange) for number, exchange in _numbered(cassette, parsed) if exchange.generates
+        (number, exchange)
+        for number, exchange in _numbered(cassette, parsed)
+        if is_answer(exchange, parsed.provider)
     ]
     is_foreign = False
     for number, exchange in generating:
         is_foreign = is_foreign or _is_foreign(number, exchange, parsed.provider)
-        provider = exchange.provider or "unknown provider"
+        provider = parsed.provider or exchange.provider or "unknown provider"
         print(f"exchange {number}: {provider}, status {exchange.status}, end {exchange.end}")
         for line in show_frames(exchange, parsed.provider):
             print(printable(line))
@@ -250,8 +250,15 @@ def _show(parsed: argparse.Namespace) -> int:
             for line in aspect_lines(adapter_named(parsed.adapter, parsed), exchange):
                 print(printable(line))
     if not generating:
-        note(f"{parsed.file}: no exchange has an answer of a model; --list lists the exchanges")
+        note(f"{parsed.file}: {_why_nothing(cassette)}")
     return 0 if generating and not is_foreign else NOTHING
+
+
+def _why_nothing(cassette: Cassette) -> str:
+    """Return the reason why no exchange is shown, and the way out."""
+    if any(exchange.request is None for exchange in cassette.exchanges):
+        return "its body shows no known wire; name the provider with --provider"
+    return "no exchange has an answer of a model; `harness show --list` lists the exchanges"
 
 
 def _recording(place: str, provider: str | None) -> Cassette:

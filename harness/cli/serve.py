@@ -88,12 +88,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=PROVIDERS,
         help="the provider of recordings without a request (default: detected from the body)",
     )
-    served = {name: dialect.api.path for name, dialect in DIALECTS.items() if dialect.api}
-    paths = ", ".join(f"{name}: POST {path}" for name, path in served.items())
+    served = {name: dialect.apis for name, dialect in DIALECTS.items() if dialect.apis}
+    paths = ", ".join(
+        f"{name}: POST {' and '.join(api.path for api in apis)}" for name, apis in served.items()
+    )
     parser.add_argument(
         "--dialect",
         choices=served,
-        help=(f"also answer the requests of this event model's API ({paths}; default: no)"),
+        help=(f"also answer requests in the form of these APIs ({paths}; default: no)"),
     )
     rules = parser.add_mutually_exclusive_group()
     rules.add_argument(

@@ -209,28 +209,48 @@ class ClientAdapter:
     """
 
 
+class AnswerWriter(Protocol):
+    """Writes one answer on the wire of an `HttpApi`."""
+
+    def event(self, payload: Payload) -> bytes:
+        """Return the bytes of the stream for the next payload, perhaps none."""
+
+    def whole(self, payloads: Sequence[Payload]) -> dict[str, Any]:
+        """Return the body of an answer that is not streamed, from all its payloads."""
+
+
+Answers = Mapping[int, Sequence[Payload]]
+"""The index of a turn → the payloads of the answer that this turn repeats."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpApi:
-    """The HTTP API of an event model, which `harness serve` offers in front of recorded answers."""
+    """An HTTP API that `harness serve` offers in front of recorded answers. Its requests become
+    prompts, and its answers are written from the payloads of an event model.
+    """
 
     path: str
     """The end of the path of a POST request that generates."""
-    count_path: str
-    """The end of the path of a POST request that counts tokens."""
+    translate: Callable[[Any, Answers, Session], Prompt]
+    """The prompt of a request's body. It raises `TranslationError` and no other exception."""
     is_streamed: Callable[[Any], bool]
-    """Whether the client asks for a stream in this prompt."""
-    event: Callable[[Payload], bytes]
-    """Gives a payload as bytes of a stream."""
-    whole: Callable[[Sequence[Payload]], Payload]
-    """Gives the answer that is not streamed."""
-    failure: Callable[[Sequence[Payload]], tuple[int, str] | None]
-    """Gives the HTTP status and the message of the error in payloads; None without an error."""
-    error: Callable[[int, str], Payload]
-    """Gives the body of an error with this HTTP status and message."""
+    """Whether the body of a request asks for a stream."""
     turns: Callable[[Any], Sequence[tuple[bool, Any]]]
-    """Gives each message of the conversation in a prompt: whether the model wrote it, and its
-    content as JSON that is equal for equal messages.
+    """Each turn of the conversation in a body: whether the model wrote it, and its content as JSON
+    that is equal for equal turns.
     """
+    writer: Callable[[Any, str], AnswerWriter]
+    """The writer of the answer to a body. The text is different for each conversation."""
+    failure: Callable[[Sequence[Payload]], tuple[int, str] | None]
+    """The HTTP status and the message of the error in the payloads of an answer, or None."""
+    resume: Callable[[Any, Mapping[str, Any]], Any] = lambda body, stored: body
+    """The body with the conversation before it, if it continues one of the ``stored`` ones, by the
+    id of an answer. It raises `TranslationError` for an id that is not there.
+    """
+    store: Callable[[Any, Mapping[str, Any]], tuple[str, Any] | None] = lambda body, answer: None
+    """The id of a whole answer, and the conversation with it for `resume`; None: not stored."""
+    count_path: str | None = None
+    """The end of the path of a POST request that counts tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,8 +279,8 @@ class Dialect:
     """The places that the mutation operators change."""
     client: ClientAdapter | None
     """The client or program of the dialect that is judged while it runs, or None."""
-    api: HttpApi | None
-    """The HTTP API that a proxy offers to its clients, or None."""
+    apis: tuple[HttpApi, ...]
+    """The HTTP APIs that a proxy offers to their clients."""
 
     def __new__(cls, **given: Any) -> Dialect:
         """Refuse a dialect that lacks a field, by its name."""

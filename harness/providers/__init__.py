@@ -24,6 +24,7 @@ from .provider import (
     Normalizer,
     Provider,
 )
+from .request_rules import RequestRule, RequestRules
 from .table import PROVIDERS
 
 __all__ = [
@@ -40,6 +41,8 @@ __all__ = [
     "Identity",
     "Normalizer",
     "Provider",
+    "RequestRule",
+    "RequestRules",
     "canonical_form",
     "declared_tools",
     "detect_provider",

@@ -22,6 +22,7 @@ from harness.stream.prompt import Prompt, without_foreign
 from harness.stream.session import Session
 
 from .request_places import RequestPlaces
+from .request_rules import RequestRules
 
 GENERATE_CONTENT: Final = "generateContent"
 """The wire of the Gemini API, of Vertex AI, and of Code Assist in an envelope."""
@@ -130,8 +131,12 @@ class Endpoint:
     """The name of the headers with rate limits, with the fields ``{unit}`` (requests, tokens) and
     ``{value}`` (limit, remaining, reset); "" if the API sends none.
     """
-    error: Callable[[int, str], Any] | None = None
-    """HTTP status and message → the body of an error that `harness serve` makes; None: Google's."""
+    version: str = ""
+    """The path that the value of ``variable`` has."""
+    error: Callable[[int, str, Mapping[str, Any]], Any] | None = None
+    """HTTP status, message and further fields → the body of an error that `harness serve` makes;
+    None: Google's.
+    """
     made: Callable[[str, int], Any] | None = None
     """Path and tokens → the body of an answer to a request that does not generate, for an estimate
     of its tokens; None: Google's.
@@ -223,6 +228,10 @@ class Provider:
     """
     mirror: Mirror | None = None
     """The event model that is this wire's own, or None."""
+    refusals: RequestRules | None = None
+    """The rules by which `harness serve` refuses requests. None for Gemini's wires, whose rules are
+    in `harness.server`, and for a wire without rules.
+    """
 
     def __post_init__(self) -> None:
         if (self.write is None) != (self.places is None):

@@ -18,8 +18,10 @@ ENDPOINTS: Final[dict[str, Endpoint]] = {
 }
 """Provider → its public base URL."""
 
-VARIABLES: Final = tuple(endpoint.variable for endpoint in ENDPOINTS.values())
-"""The environment variables that set another base URL for Google's clients."""
+VERSIONS: Final = {endpoint.variable: endpoint.version for endpoint in ENDPOINTS.values()}
+"""The environment variables that set another base URL for the providers' clients → the path that
+their values have.
+"""
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -28,8 +30,11 @@ Upstream = Callable[[str], str]
 
 
 def upstream_by_path(environment: Mapping[str, str] = os.environ) -> Upstream:
-    """Route a request path to its provider's base URL in the environment, else to Google's."""
-    configured = {name: environment.get(name, "").rstrip("/") for name in VARIABLES}
+    """Route a request path to its provider's base URL: of the environment, else the public one."""
+    configured = {
+        name: environment.get(name, "").rstrip("/").removesuffix(version)
+        for name, version in VERSIONS.items()
+    }
 
     def upstream(path: str) -> str:
         endpoint = _endpoint_of(path)
@@ -77,5 +82,5 @@ def find_fault(url: str) -> str:
 
 
 def environment_for(url: str) -> dict[str, str]:
-    """Return the environment variables that direct Google's clients to ``url``."""
-    return dict.fromkeys(VARIABLES, url)
+    """Return the environment variables that direct the providers' clients to ``url``."""
+    return {name: url + version for name, version in VERSIONS.items()}

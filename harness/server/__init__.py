@@ -46,7 +46,8 @@ def serve(
     recorded time of its last byte. ``fault``: ``cut:N``, ``reset:N`` or ``stall:N`` after N reads,
     ``status:CODE``, ``slow``. ``match``: ``request``, or ``path`` for clients that send different
     requests in each run. ``provider``: the provider of exchanges without a request. ``dialect``:
-    with ``anthropic``, ``POST /v1/messages`` is answered too. ``strictness``: ``api`` refuses
+    with ``anthropic``, ``POST /v1/messages`` is answered too, with ``unified-llm``
+    ``POST /v1/responses`` and ``POST /v1/chat/completions``. ``strictness``: ``api`` refuses
     requests that the API refuses, ``strict`` refuses more, ``lenient`` refuses nothing.
 
     Raises `CassetteError` for a recording that can't be read, `ReplayError` for an unknown option,

@@ -62,20 +62,20 @@ class ServedEndpoint:
         self._warned = warned
         self._callers = callers
         self._stored = StoredInteractions((item.exchange for item in self.placed), options)
-        self._proxy = (
-            DialectProxy(
-                DIALECTS[options.dialect], self._look_for_proxy, options, self._provider(), missed
-            )
-            if options.dialect
-            else None
-        )
+        self._proxies = [
+            DialectProxy(dialect, api, self._look_for_proxy, options, self._provider(), missed)
+            for name, dialect in DIALECTS.items()
+            for api in dialect.apis
+            if name == options.dialect
+        ]
 
     def answer(self, request: HttpRequest) -> ServedAnswer:
         """Return the answer to a request."""
         identity = detect_provider(request.method, request.url, request.body, b"")
-        proxy = None if self._has_recordings(identity) else self._proxy
-        if proxy is not None and (answer := proxy.answer(request)):
-            return answer
+        if not self._has_recordings(identity):
+            for proxy in self._proxies:
+                if answer := proxy.answer(request):
+                    return answer
         match self.options.fault:
             case ServedFault("status", code) if identity.generates:
                 return fault_answer(request, code)
@@ -155,7 +155,12 @@ def refused(request: HttpRequest, broken: BrokenRule) -> ServedAnswer:
     details = [debug_info([f"rule {rule.name}: {rule.refused}", rule.source])]
     return replace(
         error_answer(
-            request, rule.status, broken.message, details, note=f"refused by rule {rule.name}"
+            request,
+            rule.status,
+            broken.message,
+            details,
+            note=f"refused by rule {rule.name}",
+            fields=broken.fields,
         ),
         notes=(f"refused: {broken}",),
     )

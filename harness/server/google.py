@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -78,15 +80,17 @@ def error_answer(
     message: str | None = None,
     details: Sequence[dict[str, Any]] = (),
     note: str = "not recorded",
+    fields: Mapping[str, Any] = MappingProxyType({}),
 ) -> ServedAnswer:
     """Return an error in the form of the API. If the stream would be a JSON array, and on the
     OpenAI-compatible endpoint, it is an array with one item. The Interactions API has no
-    ``details``.
+    ``details``; ``fields`` are further fields on a wire with errors of its own.
     """
     path = unquote(urlsplit(request.url).path)
     own = _endpoint(path)
     if own and own.error:
-        return made_answer(code, own.error(code, message or message_of(code)), note=note)
+        body = own.error(code, message or message_of(code), fields)
+        return made_answer(code, body, note=note)
     if _INTERACTION.search(path):
         error = {"code": CODES.get(code, "api_error"), "message": message or message_of(code)}
         return made_answer(code, {"error": error}, note=note, indent=None)
@@ -104,9 +108,11 @@ def error_answer(
 
 
 def _endpoint(path: str) -> Endpoint | None:
-    """Return the endpoint that alone has this path."""
-    endpoints = (provider.endpoint for provider in PROVIDERS.values() if provider.endpoint)
-    return next((known for known in endpoints if known.paths and known.paths.search(path)), None)
+    """Return the endpoint of the provider that generates at this path, or that alone has it."""
+    known = [(provider.url, provider.endpoint) for provider in PROVIDERS.values()]
+    generating = (endpoint for url, endpoint in known if endpoint and url and url.search(path))
+    having = (item for _, item in known if item and item.paths and item.paths.search(path))
+    return next(chain(generating, having), None)
 
 
 def message_of(code: int) -> str:

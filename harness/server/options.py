@@ -76,7 +76,7 @@ def read_options(
             [name for name, known in PROVIDERS.items() if known.endpoint],
         )
     if dialect is not None:
-        served = [name for name, known in DIALECTS.items() if known.api]
+        served = [name for name, known in DIALECTS.items() if known.apis]
         check_known("dialect", dialect, served)
     check_known("match", match, get_args(Match))
     check_known("strictness", strictness, get_args(Strictness))

@@ -24,7 +24,17 @@ FAILURES = [
     (
         ["show", "none.yaml"],
         1,
-        "harness: none.yaml: no exchange has an answer of a model; --list lists the exchanges",
+        "harness: none.yaml: no exchange has an answer of a model; `harness show --list` lists the exchanges",
+    ),
+    (
+        ["show", "odd.txt"],
+        1,
+        "harness: odd.txt: its body shows no known wire; name the provider with --provider",
+    ),
+    (
+        ["replay", "odd.json"],
+        2,
+        "harness: odd.json: a JSON or YAML object of an unknown kind, with 'choices'; `harness import",
     ),
     (
         ["replay", "two.yaml", "--exchange", "1"],
@@ -57,6 +67,8 @@ def test_failures_are_one_line_and_a_status(
 ) -> None:
     write("bad.txt", "hello\x1b[2J\n")
     Path("bare.txt").write_bytes(BODY)
+    Path("odd.txt").write_bytes(b'data: {"foo": 1}\n\n')
+    Path("odd.json").write_bytes(b'{"choices": [{"message": {"content": "Hi"}}]}')
     assert main(arguments) == status
     err = capsys.readouterr().err
     assert err.startswith(message)

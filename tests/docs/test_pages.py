@@ -43,10 +43,12 @@ ELSEWHERE = [
         ),
         *("recording-rules", "dialect-anthropic-requests", "dialect-anthropic-deviations"),
         *("dialect-art-requests", "other-aspects", "judging-rules"),
+        *("serving-timing", "refused-requests"),
     )
 ]
 """Pages without examples, or whose examples another test runs."""
 NEEDS = {
+    "served-apis.md": ["serving.md"],
     "spec-language.md": ["cassette-format.md"],
     "adapter-programs.md": ["your-adapter.md"],
     "exact-payloads.md": ["your-adapter.md"],

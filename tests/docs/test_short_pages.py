@@ -15,12 +15,10 @@ MOST_WORDS: Final = 1300
 MOST_COLUMNS: Final = 100
 LISTS: Final = {
     "findings.md": "generated from findings.yaml: one entry for each finding, to look up",
+    "refused-requests.md": "one row for each rule of the served APIs, to look up",
     "threads.md": "generated from threads.yaml: one row for each public thread, to look up",
 }
 """The pages without a limit, each with the reason."""
-REWRITTEN: Final = {"serving.md"}
-"""The pages that are divided when the served APIs of Anthropic and OpenAI are complete."""
-
 _CODE: Final = re.compile(r"^ *```.*?^ *```\n|^    [^\n]*\n|<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _TARGET: Final = re.compile(r"\]\([^)]*\)")
 
@@ -44,7 +42,7 @@ def long_lines(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page.name not in LISTS.keys() | REWRITTEN],
+    [page for page in PAGES if page.name not in LISTS],
     ids=lambda page: page.name,
 )
 def test_a_page_is_read_in_five_minutes(page: Path) -> None:
@@ -54,7 +52,7 @@ def test_a_page_is_read_in_five_minutes(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page.name not in LISTS.keys() | REWRITTEN],
+    [page for page in PAGES if page.name not in LISTS],
     ids=lambda page: page.name,
 )
 def test_the_lines_of_a_page_fit_a_screen(page: Path) -> None:

@@ -17,17 +17,18 @@ from tests.providers import test_wire_coverage as gemini
 from tests.providers.openai_compat.test_coverage import VOCABULARY as CHAT
 from tests.providers.test_anthropic_coverage import VOCABULARY as MESSAGES
 from tests.providers.test_interactions_coverage import VOCABULARY as INTERACTIONS
+from tests.providers.test_openai_coverage import VOCABULARY as OPENAI
 from tests.support.wire_answers import answer, frame, verdicts
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "oracle.md"
 
 UNDER: Final = {
     "text": "text parts content candidates choices delta message step steps output_text refusal",
-    "thoughts": "thought summary extra_content",
+    "thoughts": "thought summary extra_content reasoning reasoning_content",
     "calls": """functionCall name args arguments partialArgs willContinue jsonPath stringValue numberValue
         boolValue nullValue tool_calls function function_call""",
     "ids": "id call_id",
-    "signatures": "thoughtSignature thought_signature signature",
+    "signatures": "thoughtSignature thought_signature signature reasoning_details",
     "finish": "finishReason finish_reason status stop_reason",
     "finish_message": "finishMessage stop_details",
     "blocked": "promptFeedback",
@@ -36,14 +37,16 @@ UNDER: Final = {
         candidatesTokenCount thoughtsTokenCount toolUsePromptTokenCount totalTokenCount
         total_input_tokens total_output_tokens total_thought_tokens total_cached_tokens
         total_tool_use_tokens total_tokens input_tokens output_tokens cache_read_input_tokens
-        cache_creation_input_tokens output_tokens_details""",
+        cache_creation_input_tokens output_tokens_details input_tokens_details prompt_tokens
+        completion_tokens prompt_tokens_details completion_tokens_details cached_tokens
+        cache_write_tokens reasoning_tokens""",
     "billing": "serviceTier trafficType service_tier",
     "media": """inlineData fileData image audio video document data uri output_image output_audio
         output_video""",
     "code": "executableCode codeExecutionResult",
     "server_tools": "toolCall toolResponse functionResponse result is_error",
     "grounding": "groundingMetadata",
-    "citations": "citationMetadata citationSources citations url document_uri",
+    "citations": "citationMetadata citationSources citations url document_uri annotations",
     "urls": "urlContextMetadata",
     "logprobs": "logprobsResult logprobs",
 }
@@ -68,6 +71,7 @@ def vocabulary() -> dict[str, set[str]]:
                 ("interactions", INTERACTIONS),
                 ("openai-compat", CHAT),
                 ("anthropic", MESSAGES),
+                ("openai", OPENAI),
             )
         },
     }

@@ -150,3 +150,18 @@ def test_a_result_that_is_no_text_is_json() -> None:
     assert messages[2]["content"] == [
         {"type": "tool_result", "tool_use_id": "a_b", "content": "[1, null]", "is_error": True}
     ]
+
+
+def test_a_request_for_claude_on_vertex_ai_names_no_model() -> None:
+    """The URL names the model, and the body the version of the API."""
+    version = {"anthropic_version": "vertex-2023-10-16"}
+    request = asked(options={"anthropic": version})
+    assert (request.model, request.warnings) == ("claude-opus-5", ())
+    assert request.body == {
+        "max_tokens": 4096,
+        "messages": [{"role": "user", "content": "Hi"}],
+        **version,
+    }
+    prompt = {"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], **version}
+    assert harness.request(prompt, dialect="anthropic", provider="anthropic") == prompt
+    assert asked(model=None).warnings == ("model: is missing; the Messages API needs one",)

@@ -17,6 +17,8 @@ import pytest
 from harness import load
 from harness.cassettes import Exchange
 from harness.recording import transports, use_cassette
+from harness.recording.endpoints import upstream_by_path
+from harness.recording.relay import relay
 from harness.recording.run import record_requests
 from harness.recording.settings import GenerateAsk, Limits, MissingCredentials, Settings
 from harness.server import Server, serve
@@ -173,3 +175,38 @@ def test_a_client_is_recorded_once_and_then_replayed(tmp_path: Path) -> None:
     (kept,) = load(path).exchanges
     assert (kept.body, kept.provider) == (CALLS.body, "openai")
     assert KEY not in path.read_text()
+
+
+@pytest.mark.parametrize("exchange", [CALLS, CHAT], ids=["responses", "chat"])
+def test_a_client_is_recorded_through_the_relay(tmp_path: Path, exchange: Exchange) -> None:
+    """The cassette has each byte and read of the answer, and nothing of the account."""
+    path, pieces, body = tmp_path / "c.yaml", in_pieces(exchange), body_of(exchange)
+    account = {"openai-organization": ["org-of-mine"], "openai-project": ["proj_of_mine"]}
+    headers = {**exchange.headers, **account}
+    served = replace(exchange, reads=tuple((None, piece) for piece in pieces), headers=headers)
+    with (
+        serve(tape(served), pace="step", match="path") as server,
+        use_cassette(path, mode="once") as recording,
+        relay(recording, upstream_by_path({"OPENAI_BASE_URL": f"{server.base_url}/v1"})) as url,
+        client_of(url, organization="org-of-mine", project="proj_of_mine") as client,
+    ):
+        resource = client.responses if "input" in body else client.chat.completions
+        messages = [message.model_dump() for message in resource.create(**body)]
+        (request,) = server.requests
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.headers["openai-organization"] == "org-of-mine"
+    assert request.headers["openai-project"] == "proj_of_mine"
+    (kept,) = load(path).exchanges
+    assert kept.request is not None
+    assert ([data for _, data in kept.reads], kept.end) == (pieces, "complete")
+    assert (kept.body, kept.request.body) == (exchange.body, request.body)
+    assert (kept.provider, kept.streamed) == ("openai", True)
+    text = path.read_text()
+    assert all(secret not in text for secret in (KEY, "org-of-mine", "proj_of_mine"))
+    with (
+        use_cassette(path) as playback,
+        relay(playback) as url,
+        client_of(url) as client,
+    ):
+        resource = client.responses if "input" in body else client.chat.completions
+        assert [message.model_dump() for message in resource.create(**body)] == messages

@@ -23,7 +23,7 @@ import trustme
 from harness import load
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.recording.cassette import Playback, use_cassette
-from harness.recording.endpoints import upstream_by_path
+from harness.recording.endpoints import environment_for, upstream_by_path
 from harness.recording.relay import relay
 from harness.recording.settings import MissingLibrary
 from harness.recording.tape import Tape
@@ -329,10 +329,21 @@ def test_a_client_that_does_not_speak_http_gets_a_400(tape: Recording) -> None:
             "http://v",
         ),
         ("/v1internal:streamGenerateContent?alt=sse", {}, "https://cloudcode-pa.googleapis.com"),
+        ("/v1/messages", {}, "https://api.anthropic.com"),
+        ("/v1/responses", {}, "https://api.openai.com"),
+        ("/v1/chat/completions", {"OPENAI_BASE_URL": "http://o/v1/"}, "http://o"),
     ],
 )
 def test_the_path_shows_the_provider(path: str, base_urls: dict[str, str], upstream: str) -> None:
     assert upstream_by_path(base_urls)(path) == upstream
+
+
+def test_a_variable_has_the_path_that_its_client_expects() -> None:
+    """OpenAI's clients add no version to their base URL."""
+    variables = environment_for("http://127.0.0.1:1")
+    assert variables["OPENAI_BASE_URL"] == "http://127.0.0.1:1/v1"
+    assert variables["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1"
+    assert variables["GOOGLE_GEMINI_BASE_URL"] == "http://127.0.0.1:1"
 
 
 AIOHTTP = """

@@ -386,7 +386,7 @@ def test_the_api_accepts_what_only_a_strict_server_refuses(server: Server, name:
 
 
 def test_every_rule_has_a_case_and_a_line_in_the_docs() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "refused-requests.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| `([a-z-]+)` \| (.+) \| (.+) \| \[.+\]\((https://.+)\) \|$", page, re.MULTILINE
     )

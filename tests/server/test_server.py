@@ -322,7 +322,7 @@ def test_a_stalled_stream_sends_no_more_data_and_stays_open() -> None:
             {"provider": "gemini-cli"},
             "unknown provider 'gemini-cli' (did you mean gemini-api?); known ones are gemini-api, vertex-ai",
         ),
-        ({"dialect": "art"}, "unknown dialect 'art'; known ones are anthropic"),
+        ({"dialect": "art"}, "unknown dialect 'art'; known ones are unified-llm, anthropic"),
     ],
 )
 def test_unknown_options_are_refused_with_the_known_ones(words: dict[str, Any], part: str) -> None:

@@ -129,5 +129,6 @@ def _read(data: bytes) -> Cassette:
         if known.recognises(content):
             return known.read(content)
     raise UnknownFormat(
-        f"{describe(content)}; `harness import --help` lists the {len(FORMATS)} known formats"
+        f"{describe(content)}; `harness import --help` lists the {len(FORMATS)} known formats, and"
+        " --provider names the provider of a bare answer"
     )

@@ -22,5 +22,5 @@ DIALECT: Final = Dialect(
     final=FINAL,
     mutations=MUTATIONS,
     client=None,
-    api=API,
+    apis=(API,),
 )

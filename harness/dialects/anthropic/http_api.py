@@ -24,24 +24,25 @@ STATUSES: Final = {
     "overloaded_error": 529,
 }
 """Kind of error → HTTP status."""
-_KINDS: Final = {status: kind for kind, status in STATUSES.items()} | {503: "overloaded_error"}
 
 
-def _event(payload: Payload) -> bytes:
-    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-    return f"event: {payload['type']}\ndata: {text}\n\n".encode("utf-8", "backslashreplace")
+class _Writer:
+    """Writes payloads, which are already the events of the stream."""
 
+    def event(self, payload: Payload) -> bytes:
+        text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+        return f"event: {payload['type']}\ndata: {text}\n\n".encode("utf-8", "backslashreplace")
 
-def _whole(payloads: Sequence[Payload]) -> Payload:
-    history = REQUEST.follow_up({"messages": []}, payloads, "")["messages"]
-    message: Payload = {}
-    for payload in payloads:
-        match payload:
-            case {"type": "message_start", "message": start}:
-                message = {**start, "content": history[0]["content"] if history else []}
-            case {"type": "message_delta", "delta": delta, "usage": usage}:
-                message |= {**delta, "usage": {**message.get("usage", {}), **usage}}
-    return message
+    def whole(self, payloads: Sequence[Payload]) -> Payload:
+        history = REQUEST.follow_up({"messages": []}, payloads, "")["messages"]
+        message: Payload = {}
+        for payload in payloads:
+            match payload:
+                case {"type": "message_start", "message": start}:
+                    message = {**start, "content": history[0]["content"] if history else []}
+                case {"type": "message_delta", "delta": delta, "usage": usage}:
+                    message |= {**delta, "usage": {**message.get("usage", {}), **usage}}
+        return message
 
 
 def _failure(payloads: Sequence[Payload]) -> tuple[int, str] | None:
@@ -50,11 +51,6 @@ def _failure(payloads: Sequence[Payload]) -> tuple[int, str] | None:
             error = payload["error"]
             return STATUSES.get(error["type"], 500), error["message"]
     return None
-
-
-def _error(status: int, message: str) -> Payload:
-    kind = _KINDS.get(status, "api_error")
-    return {"type": "error", "error": {"type": kind, "message": message}}
 
 
 def _turns(prompt: Any) -> list[tuple[bool, Any]]:
@@ -79,10 +75,9 @@ def _plain(value: Any) -> Any:
 API: Final = HttpApi(
     path="/v1/messages",
     count_path="/v1/messages/count_tokens",
-    event=_event,
-    whole=_whole,
-    failure=_failure,
-    error=_error,
+    translate=lambda body, answers, session: REQUEST.translate(body, {}, session),
+    is_streamed=lambda body: body.get("stream") is True,
     turns=_turns,
-    is_streamed=lambda prompt: prompt.get("stream") is True,
+    writer=lambda body, name: _Writer(),
+    failure=_failure,
 )

@@ -20,5 +20,5 @@ DIALECT: Final = Dialect(
     final=frozenset({"ended"}),
     mutations=MUTATIONS,
     client=None,
-    api=None,
+    apis=(),
 )

@@ -25,5 +25,5 @@ DIALECT: Final = Dialect(
         "genai",
         "harness.dialects.mind.program.adapter:adapt",
     ),
-    api=None,
+    apis=(),
 )

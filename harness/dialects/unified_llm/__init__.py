@@ -5,6 +5,7 @@ from typing import Final
 from ..dialect import ClientAdapter, Dialect, type_of
 from .facts import read_facts
 from .mutations import MUTATIONS
+from .openai import CHAT, RESPONSES
 from .protocol import ORDER
 from .request import REQUEST
 from .response import UnifiedLlmTranslator
@@ -26,5 +27,5 @@ DIALECT: Final = Dialect(
         "clients",
         "harness.dialects.unified_llm.client.adapter:adapt",
     ),
-    api=None,
+    apis=(RESPONSES, CHAT),
 )

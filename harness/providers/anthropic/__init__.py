@@ -14,6 +14,7 @@ from .mirror import normal_form
 from .normalizer import MessagesNormalizer
 from .order import variants_in
 from .places import PLACES
+from .refusals import REFUSALS
 from .request import write_message
 from .serving import error_body, final_body, made_body
 
@@ -50,4 +51,5 @@ PROVIDER: Final = Provider(
     framing=frozenset({"event:, id: or retry: lines", "JSON lines", "an error without a code"}),
     variants=variants_in,
     mirror=Mirror("anthropic", normal_form),
+    refusals=REFUSALS,
 )

@@ -57,6 +57,10 @@ CHOICES: Final = {"auto": "auto", "required": "any", "none": "none", "named": "t
 IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 """The media types of images that the wire takes as data."""
 LEAST_BUDGET: Final = 1024
+IN_BODY: Final = "anthropic_version"
+"""The field with the version of the API, which Anthropic itself has in a header
+(https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai).
+"""
 MOST_MARKS: Final = 4
 """The most cache marks of a request."""
 
@@ -68,13 +72,13 @@ _Block = dict[str, Any]
 def write_message(prompt: Prompt, session: Session) -> tuple[dict[str, Any], list[str]]:
     """Return the body of a Messages request; see `harness.providers.provider.Provider.write`.
     Raises `TranslationError` for a prompt that the API refuses with the status 400.
+
+    A body with the field `IN_BODY` is one for Claude on Vertex AI: the URL names the model.
     """
     writer = _Writer(prompt)
     body: dict[str, Any] = {}
     if prompt.model:
         body["model"] = prompt.model
-    else:
-        writer.warnings.append(f"model: is missing; {_WIRE} needs one")
     body["max_tokens"] = MAX_TOKENS
     body |= writer.settings()
     if system := _system(prompt.instructions):
@@ -94,6 +98,10 @@ def write_message(prompt: Prompt, session: Session) -> tuple[dict[str, Any], lis
             _put(body, path.split("."), value)
         writer.warnings += [f"{place}: is left out; it is not carried" for place in prompt.unread]
     body = with_options(body, prompt, NAME)
+    if IN_BODY in body:
+        body.pop("model", None)
+    elif not prompt.model:
+        writer.warnings.insert(0, f"model: is missing; {_WIRE} needs one")
     _refuse(body, prompt)
     return body, writer.warnings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 _TYPES: Final = {
@@ -13,18 +14,19 @@ _TYPES: Final = {
     404: "not_found_error",
     413: "request_too_large",
     429: "rate_limit_error",
+    503: "overloaded_error",
     504: "timeout_error",
     529: "overloaded_error",
 }
 """HTTP status → type of the error; ``api_error`` for others
-(https://platform.claude.com/docs/en/api/errors).
+(https://platform.claude.com/docs/en/api/errors). The 503 of another service has the meaning of 529.
 """
 
 
-def error_body(status: int, message: str) -> dict[str, Any]:
+def error_body(status: int, message: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of an error."""
     kind = _TYPES.get(status, "api_error")
-    return {"type": "error", "error": {"type": kind, "message": message}}
+    return {"type": "error", "error": {"type": kind, "message": message, **fields}}
 
 
 def made_body(path: str, tokens: int) -> dict[str, Any] | None:

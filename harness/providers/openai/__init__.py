@@ -18,6 +18,7 @@ from .messages import GENERATE, NAME, PATHS, STORED, detect
 from .normalizer import OpenAiNormalizer
 from .order import variants_in
 from .places import PLACES
+from .refusals import REFUSALS
 from .request import write
 from .serving import error_body
 
@@ -43,6 +44,7 @@ PROVIDER: Final = Provider(
         "/v1/responses",
         PATHS,
         others={"messages": "/v1/chat/completions"},
+        version="/v1",
         error=error_body,
         keys=("OPENAI_API_KEY",),
         authorize=bearer,
@@ -50,4 +52,5 @@ PROVIDER: Final = Provider(
     ),
     framing=frozenset({"event:, id: or retry: lines", "[DONE]"}),
     variants=variants_in,
+    refusals=REFUSALS,
 )

@@ -46,7 +46,9 @@ def is_chat(message: Json) -> bool:
 
 
 def detect(first: FirstMessages) -> Identity | None:
-    """Recognize a body by any of its messages, so that also the rest of a stream is recognized."""
+    """Recognize a body by any of its messages, so that also the rest of a stream is recognized.
+    ``choices`` without an ``object`` may be of any server, so the user has to name the provider.
+    """
     chat = (message for message in first.messages if message.get("object") in OBJECTS)
     if any(map(is_response, first.messages)) or any(chat):
         return Identity(NAME, generates=True, streamed=first.streamed)

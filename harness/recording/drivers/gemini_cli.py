@@ -22,7 +22,7 @@ from typing import Final
 from harness.pipeline.replay import ReplayError
 from harness.providers import EXIT_CODE, STDERR
 
-from ..endpoints import VARIABLES, environment_for
+from ..endpoints import VERSIONS, environment_for
 from ..settings import GenerateAsk, Settings
 from ..tape import Tape
 from ..vcr_values import is_loopback
@@ -52,7 +52,7 @@ class ProgramDriver:
         self._program = settings.program or self.default_program
         self._environment = _environment(settings)
         # The output has no request, so the environment determines the origin.
-        urls = [self._environment[name] for name in VARIABLES if self._environment.get(name)]
+        urls = [self._environment[name] for name in VERSIONS if self._environment.get(name)]
         tape.origin["kind"] = "loopback" if is_loopback(urls) else "recorded"
         tape.origin["client"] = Path(self._program[0]).name
         if model := settings.model or self._environment.get("HARNESS_MODEL"):

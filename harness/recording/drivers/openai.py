@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
+from ..endpoints import ENDPOINTS
 from ..settings import Settings
 from ..tape import Tape
 from .library_driver import LibraryDriver, base_url_of, client_of, key_of
-
-_VERSION: Final = "/v1"
-"""OpenAI's clients have the version in their base URL."""
 
 
 class OpenAiDriver(LibraryDriver):
@@ -21,7 +19,8 @@ class OpenAiDriver(LibraryDriver):
     def __init__(self, tape: Tape, settings: Settings) -> None:
         client = client_of("openai", "OpenAI")
         key = key_of(settings, "OPENAI_API_KEY", "OpenAI")
-        base_url = base_url_of(settings, "openai").removesuffix(_VERSION) + _VERSION
+        version = ENDPOINTS["openai"].version
+        base_url = base_url_of(settings, "openai").removesuffix(version) + version
         super().__init__(tape, settings.model, client, key=key, base_url=base_url)
 
     def method(self, body: Mapping[str, Any]) -> tuple[Callable[..., Any], tuple[str, ...]]:

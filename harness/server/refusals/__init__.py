@@ -1,4 +1,5 @@
-"""Finds requests that the API refuses, by rules for Gemini's wires; each rule has its source.
+"""Finds requests that the API refuses, by rules; each rule has its source. Gemini's rules are here,
+those of another wire are in its folder (`harness.providers.Provider.refusals`).
 
 The source of a rule is the API's documentation or a published error message. A rule checks the
 canonical form of a request. The first broken rule determines the error. The rules have the order of
@@ -7,12 +8,11 @@ the API's checks: first the parser, then the validator, then the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from harness.providers import Identity
-from harness.providers.gemini.canonical_request import canonical_request
+from harness.providers import PROVIDERS, Identity, RequestRule
 from harness.stream.json_codec import decode_object
 
 from .contents import CONTENT_RULES
@@ -45,10 +45,13 @@ RULES: Final[tuple[Rule, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class BrokenRule:
-    """A rule that a request breaks, and the API's message."""
+    """A rule that a request breaks."""
 
-    rule: Rule
+    rule: Rule | RequestRule
     message: str
+    """The API's message."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of its error."""
 
     def __str__(self) -> str:
         return f"{self.message} (rule {self.rule.name}, {self.rule.source})"
@@ -58,13 +61,20 @@ def find_broken_rules(
     body: bytes, identity: Identity, given: Callable[[], ServedSignatures]
 ) -> Iterator[BrokenRule]:
     """Yield the rules of all levels that a request breaks, in the order of the table. A request
-    that does not generate, that is not for Gemini's API, or that is not a JSON object breaks no
-    rule.
+    that does not generate, that is for an API without rules, or that is not a JSON object breaks
+    no rule.
 
     ``given`` returns the signatures and interactions of the served exchanges. If the exchanges have
     no signatures, every signature is accepted.
     """
     sent = decode_object(body) if identity.generates else None
+    known = PROVIDERS.get(identity.provider or "")
+    if sent is not None and known and known.refusals:
+        repeated = given().repeated.get(known.name, {})
+        for refusal in known.refusals.rules:
+            if breaks := list(refusal.check(sent, repeated)):
+                yield BrokenRule(refusal, breaks[0].message, breaks[0].fields)
+        return
     asked = None if sent is None else _read(sent, identity, given)
     if asked is None:
         return
@@ -92,7 +102,7 @@ def _read(
         case "openai-compat":
             return Generate(chat_request(sent), model, "openai-compat", given, sent=sent)
         case "gemini-api" | "vertex-ai" | "code-assist" as wire:
-            request, prefix = canonical_request(sent), ""
+            request, prefix = PROVIDERS[wire].canonical(sent), ""
             if type(request.get("request")) is dict:
                 request, prefix = request["request"], "request."
             return Generate(request, identity.model or "", wire, given, prefix, sent)

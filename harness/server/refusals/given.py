@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from harness.pipeline.replay import frames_of, replay
-from harness.providers.gemini.canonical_request import canonical_request
+from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_object
 
@@ -43,6 +43,8 @@ class ServedSignatures:
     """The maximum number of its occurrences in one request or answer."""
     interactions: Stored
     """The contents of each stored interaction, by id."""
+    repeated: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The values for the rules of each other wire, by the name of its provider."""
 
 
 def place_of(part: Mapping[str, Any]) -> SignaturePlace:
@@ -62,7 +64,14 @@ def given_by(exchanges: Iterable[Exchange]) -> ServedSignatures:
     models: defaultdict[str, set[str]] = defaultdict(set)
     copies: dict[str, int] = {}
     interactions: dict[str, list[GeminiContent]] = {}
+    repeated: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for exchange in exchanges:
+        known = PROVIDERS.get(exchange.provider or "")
+        if known and known.refusals:
+            sent = decode_object(exchange.request.body if exchange.request else b"") or {}
+            messages = [frame.json for frame in frames_of(exchange)] if exchange.generates else []
+            repeated[known.name] |= known.refusals.given(sent, messages)
+            continue
         answer = _answered(exchange)
         if answer.get("id"):
             interactions[answer["id"]] = answer["contents"]
@@ -81,6 +90,7 @@ def given_by(exchanges: Iterable[Exchange]) -> ServedSignatures:
         {signature: frozenset(names) for signature, names in models.items()},
         copies,
         interactions,
+        repeated,
     )
 
 
@@ -126,7 +136,7 @@ def _asked(exchange: Exchange) -> dict[str, Any]:
 def _walk(value: Any) -> Iterator[dict[str, Any]]:
     if type(value) is dict:
         if "thoughtSignature" in value or "thought_signature" in value:
-            body = canonical_request({"contents": [{"parts": [value]}]})
+            body = PROVIDERS["gemini-api"].canonical({"contents": [{"parts": [value]}]})
             part = body["contents"][0]["parts"][0]
             if type(part.get("thoughtSignature")) is str:
                 yield part

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from harness.providers.gemini.canonical_request import canonical_request
+from harness.providers import PROVIDERS
 from harness.stream.json_codec import decode_json
 
 from .values import as_dict, as_list
@@ -181,5 +181,5 @@ def _add(contents: list[GeminiContent], role: str, parts: list[dict[str, Any]]) 
 
 
 def _canonical(contents: list[GeminiContent]) -> dict[str, Any]:
-    request: dict[str, Any] = canonical_request({"contents": contents})
+    request: dict[str, Any] = PROVIDERS["gemini-api"].canonical({"contents": contents})
     return request

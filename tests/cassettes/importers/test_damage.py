@@ -45,7 +45,7 @@ REFUSED = {
     "not text": b"\x89PNG\r\n\x1a\n\x00\xff",
     "not JSON at line 2, column 1: expecting value": b'{"candidates": [\n',
     "nested too deeply": b"[" * 100_000,
-    "`harness import --help` lists the [0-9]+ known formats": b"?",
+    "`harness import --help` lists the [0-9]+ known formats, and --provider names the provider": b'{"choices": [{"message": {}}]}',
     "interactions in YAML that can't be read: line 4": b"interactions:\n- request: {}\n  response: [\n",
     "interaction 1: response is missing; required keys are request, response; the file is cut short or was changed by hand$": (
         b"interactions:\n- request: {uri: u, method: GET}\n"

@@ -1,0 +1,231 @@
+"""The requests that the Messages API refuses: histories of calls and thinking that are not whole.
+
+Sources: https://platform.claude.com/docs/en/build-with-claude/extended-thinking,
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use and public threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Any, Final
+
+from harness.stream.json_codec import objects_in
+
+from ..request_rules import Body, RequestRule, RequestRules, RuleBreak, ServedValues
+from .mirror import normal_form
+
+_THINKING: Final = ("thinking", "redacted_thinking")
+_Block = dict[str, Any]
+
+
+def _messages(body: Body) -> list[tuple[int, str, list[_Block]]]:
+    """Return each message: its index, its role, and its blocks; a text is one block."""
+    return [
+        (index, str(message.get("role")), _blocks(message.get("content")))
+        for index, message in enumerate(objects_in(body.get("messages")))
+    ]
+
+
+def _blocks(content: Any) -> list[_Block]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return objects_in(content)
+
+
+def _turns(body: Body) -> list[list[tuple[int, str, list[_Block]]]]:
+    """Return the messages, those of one role together: the API joins them."""
+    turns: list[list[tuple[int, str, list[_Block]]]] = []
+    for message in _messages(body):
+        if turns and turns[-1][0][1] == message[1]:
+            turns[-1].append(message)
+        else:
+            turns.append([message])
+    return turns
+
+
+def _blocks_of(turn: list[tuple[int, str, list[_Block]]], kind: str) -> list[_Block]:
+    return [block for _, _, blocks in turn for block in blocks if block.get("type") == kind]
+
+
+def _messages_missing(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    if not _messages(body):
+        yield RuleBreak("messages: at least one message is required")
+
+
+def _content_empty(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    messages = _messages(body)
+    for index, role, blocks in messages:
+        texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+        is_last = index == len(messages) - 1 and role == "assistant"
+        if not is_last and (not blocks or (len(blocks) == len(texts) == 1 and texts == [""])):
+            yield RuleBreak(
+                f"messages.{index}: all messages must have non-empty content except for the"
+                " optional final assistant message"
+            )
+
+
+def _text_empty(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    texts = [block for turn in _turns(body) for block in _blocks_of(turn, "text")]
+    if any(block.get("text") == "" for block in texts):
+        yield RuleBreak("messages: text content blocks must be non-empty")
+
+
+def _use_twice(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    seen: list[Any] = []
+    for index, _, blocks in _messages(body):
+        for place, block in enumerate(blocks):
+            if block.get("type") == "tool_use":
+                if block.get("id") in seen:
+                    yield RuleBreak(
+                        f"messages.{index}.content.{place}: `tool_use` ids must be unique"
+                    )
+                seen.append(block.get("id"))
+
+
+def _use_without_result(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    """Find calls whose results are not the first blocks of the next message of the user."""
+    turns = _turns(body)
+    for number, turn in enumerate(turns):
+        uses = [block.get("id") for block in _blocks_of(turn, "tool_use")]
+        following = turns[number + 1] if number + 1 < len(turns) else []
+        results = [
+            block.get("tool_use_id")
+            for _, _, blocks in following
+            for block in takewhile(lambda block: block.get("type") == "tool_result", blocks)
+        ]
+        if turn[0][1] == "assistant" and (lost := [str(use) for use in uses if use not in results]):
+            yield RuleBreak(
+                f"messages.{turn[-1][0]}: `tool_use` ids were found without `tool_result` blocks"
+                f" immediately after: {', '.join(lost)}. Each `tool_use` block must have a"
+                " corresponding `tool_result` block in the next message."
+            )
+
+
+def _result_without_use(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    uses: list[Any] = []
+    for turn in _turns(body):
+        for index, _, blocks in turn:
+            for place, block in enumerate(blocks):
+                if block.get("type") == "tool_result" and block.get("tool_use_id") not in uses:
+                    yield RuleBreak(
+                        f"messages.{index}.content.{place}: unexpected `tool_use_id` found in"
+                        f" `tool_result` blocks: {block.get('tool_use_id')}. Each `tool_result`"
+                        " block must have a corresponding `tool_use` block in the previous message."
+                    )
+        uses = [block.get("id") for block in _blocks_of(turn, "tool_use")]
+
+
+def _thinking_missing(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    """Find the turn of a tool loop in which the last answer does not begin with its thinking."""
+    turns = _turns(body)
+    thinking = body.get("thinking")
+    if not isinstance(thinking, dict) or thinking.get("type") != "enabled" or len(turns) < 2:
+        return
+    answer, results = turns[-2:]
+    index, role, blocks = answer[0]
+    if role != "assistant" or not blocks or not _blocks_of(results, "tool_result"):
+        return
+    if (kind := blocks[0].get("type")) not in _THINKING and _blocks_of(answer, "tool_use"):
+        yield RuleBreak(
+            f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but"
+            f" found `{kind}`. When `thinking` is enabled, a final `assistant` message must start"
+            " with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result`"
+            " blocks). We recommend you include thinking blocks from previous turns. To avoid this"
+            " requirement, disable `thinking`. Please consult our documentation at"
+            " https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+        )
+
+
+def _thinking_changed(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    """Find thinking that was not served. If nothing served has a signature, all is accepted."""
+    for index, _, blocks in _messages(body) if given else ():
+        for place, block in enumerate(blocks):
+            signed = block.get("signature"), block.get("thinking")
+            if block.get("type") == "thinking" and given.get(str(signed[0])) != signed[1]:
+                yield RuleBreak(
+                    f"messages.{index}.content.{place}: Invalid `signature` in `thinking` block"
+                )
+
+
+def _forced_with_thinking(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    thinking, choice = body.get("thinking"), body.get("tool_choice")
+    forced = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
+    if forced and isinstance(thinking, dict) and thinking.get("type") == "enabled":
+        yield RuleBreak("Thinking may not be enabled when tool_choice forces tool use.")
+
+
+def _given(asked: Body, answer: Sequence[Any]) -> dict[str, str]:
+    """Return signature → thinking, of the blocks in a request and in its answer."""
+    blocks = [block for _, _, blocks in _messages(asked) for block in blocks]
+    blocks += objects_in(normal_form(answer)["content"])
+    return {
+        str(block["signature"]): str(block.get("thinking") or "")
+        for block in blocks
+        if block.get("type") == "thinking" and block.get("signature")
+    }
+
+
+_DOCS: Final = "https://platform.claude.com/docs/en"
+_THREAD: Final = "https://github.com"
+
+REFUSALS: Final = RequestRules(
+    (
+        RequestRule(
+            "messages-missing",
+            "A request without messages.",
+            f"{_DOCS}/api/messages",
+            _messages_missing,
+        ),
+        RequestRule(
+            "message-empty",
+            "A message without content, unless it is the last one and the model's.",
+            f"{_THREAD}/anthropics/claude-code/issues/6774",
+            _content_empty,
+        ),
+        RequestRule(
+            "text-empty",
+            "An empty text block.",
+            f"{_THREAD}/anthropics/claude-code/issues/59812",
+            _text_empty,
+        ),
+        RequestRule(
+            "tool-use-twice",
+            "Two `tool_use` blocks with one id.",
+            f"{_THREAD}/anthropics/claude-code/issues/20901",
+            _use_twice,
+        ),
+        RequestRule(
+            "tool-use-without-result",
+            "A `tool_use` whose `tool_result` is not among the first blocks of the next message.",
+            f"{_THREAD}/anthropics/claude-code/issues/5989",
+            _use_without_result,
+        ),
+        RequestRule(
+            "tool-result-without-use",
+            "A `tool_result` without its `tool_use` in the message before.",
+            f"{_THREAD}/router-for-me/CLIProxyAPI/issues/497",
+            _result_without_use,
+        ),
+        RequestRule(
+            "thinking-missing",
+            "With `thinking` enabled: results of calls after an answer that does not begin with"
+            " thinking.",
+            f"{_THREAD}/anomalyco/opencode/issues/3077",
+            _thinking_missing,
+        ),
+        RequestRule(
+            "thinking-changed",
+            "Thinking with a signature, or a text, that is not in the served exchanges.",
+            f"{_THREAD}/anthropics/anthropic-sdk-python/issues/1598",
+            _thinking_changed,
+        ),
+        RequestRule(
+            "forced-with-thinking",
+            "A forced choice of tools with `thinking` enabled.",
+            f"{_THREAD}/mastra-ai/mastra/issues/7507",
+            _forced_with_thinking,
+        ),
+    ),
+    _given,
+)

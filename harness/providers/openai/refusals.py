@@ -1,0 +1,233 @@
+"""The requests that OpenAI's two APIs refuse: histories of calls and reasoning that are not whole.
+
+Sources: https://platform.openai.com/docs/guides/reasoning,
+https://platform.openai.com/docs/guides/function-calling and public threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from harness.stream.json_codec import objects_in
+
+from ..request_rules import Body, RequestRule, RequestRules, RuleBreak, ServedValues
+
+_CALLS: Final = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+}
+"""The type of a call that the application answers → the type of its output."""
+_IN_INPUT: Final = {"param": "input"}
+_Item = dict[str, Any]
+
+
+def _items(body: Body) -> list[_Item]:
+    return objects_in(body.get("input"))
+
+
+def _type(item: _Item) -> str:
+    return str(item.get("type") or "message")
+
+
+def _is_stateful(body: Body) -> bool:
+    """Return whether the service has a part of the history."""
+    stored = any(body.get(name) for name in ("previous_response_id", "conversation", "prompt"))
+    return stored or any(_type(item) == "item_reference" for item in _items(body))
+
+
+def _output_without_call(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    items = _items(body)
+    calls = [item.get("call_id") for item in items if _type(item) in _CALLS]
+    for item in items if not _is_stateful(body) else ():
+        if _type(item) in _CALLS.values() and item.get("call_id") not in calls:
+            kind = "function call" if item["type"] == "function_call_output" else "custom tool call"
+            yield RuleBreak(
+                f"No tool call found for {kind} output with call_id {item.get('call_id')}.",
+                _IN_INPUT,
+            )
+
+
+def _call_without_output(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    items = _items(body)
+    for item in items:
+        output = _CALLS.get(_type(item))
+        outputs = [other.get("call_id") for other in items if _type(other) == output]
+        if output and item.get("call_id") not in outputs:
+            kind = "function call" if item["type"] == "function_call" else "custom tool call"
+            yield RuleBreak(f"No tool output found for {kind} {item.get('call_id')}.", _IN_INPUT)
+
+
+def _is_of_answer(item: _Item) -> bool:
+    """Return whether the model made an item."""
+    kind = _type(item)
+    if kind == "message":
+        return item.get("role") == "assistant"
+    return kind.endswith("_call") or kind in ("item_reference", "reasoning", "program")
+
+
+def _reasoning_alone(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    items = _items(body)
+    for item, following in pairwise([*items, {"role": "user"}]):
+        if item.get("type") == "reasoning" and item.get("id") and not _is_of_answer(following):
+            yield RuleBreak(
+                f"Item '{item['id']}' of type 'reasoning' was provided without its required"
+                " following item.",
+                _IN_INPUT,
+            )
+
+
+def _reasoning_missing(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    items = _items(body)
+    ids = [item.get("id") for item in items]
+    for item in items if not _is_stateful(body) else ():
+        needed = given.get(str(item.get("id")))
+        if needed and needed not in ids:
+            yield RuleBreak(
+                f"Item '{item['id']}' of type '{_type(item)}' was provided without its required"
+                f" 'reasoning' item: '{needed}'.",
+                _IN_INPUT,
+            )
+
+
+def _previous_unknown(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    """Find an id that was not served. If no response is served, every id is accepted."""
+    previous = body.get("previous_response_id")
+    known = [name for name in given if name.startswith("resp_")]
+    if isinstance(previous, str) and known and previous not in known:
+        yield RuleBreak(
+            f"Previous response with id '{previous}' not found.",
+            {"param": "previous_response_id", "code": "previous_response_not_found"},
+        )
+
+
+def _messages(body: Body) -> list[_Item]:
+    return objects_in(body.get("messages"))
+
+
+def _messages_missing(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    if body.get("messages") == []:
+        yield RuleBreak(
+            "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an"
+            " empty array instead.",
+            {"param": "messages", "code": "empty_array"},
+        )
+
+
+def _calls(message: _Item) -> list[Any]:
+    return [call.get("id") for call in objects_in(message.get("tool_calls"))]
+
+
+def _tool_without_calls(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    calls: list[Any] = []
+    for index, message in enumerate(_messages(body)):
+        place, call_id = f"messages.[{index}]", message.get("tool_call_id")
+        if message.get("role") != "tool":
+            calls = _calls(message)
+        elif not calls:
+            yield RuleBreak(
+                "Invalid parameter: messages with role 'tool' must be a response to a preceeding"
+                " message with 'tool_calls'.",
+                {"param": f"{place}.role"},
+            )
+        elif call_id not in calls:
+            yield RuleBreak(
+                f"Invalid parameter: 'tool_call_id' of '{call_id}' not found in 'tool_calls' of"
+                " previous message.",
+                {"param": f"{place}.tool_call_id"},
+            )
+
+
+def _calls_without_tool(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    messages = _messages(body)
+    for index, message in enumerate(messages):
+        answered: list[Any] = []
+        after = index + 1
+        while after < len(messages) and messages[after].get("role") == "tool":
+            answered.append(messages[after].get("tool_call_id"))
+            after += 1
+        if lost := [str(call) for call in _calls(message) if call not in answered]:
+            yield RuleBreak(
+                "An assistant message with 'tool_calls' must be followed by tool messages"
+                " responding to each 'tool_call_id'. The following tool_call_ids did not have"
+                f" response messages: {', '.join(lost)}",
+                {"param": f"messages.[{after}].role"},
+            )
+
+
+def _given(asked: Body, answer: Sequence[Any]) -> dict[str, str]:
+    """Return id of a response → its id, and id of an item directly after reasoning → its id."""
+    previous = asked.get("previous_response_id")
+    given = {previous: previous} if isinstance(previous, str) else {}
+    items: list[_Item] = []
+    for message in objects_in(answer):
+        match message:
+            case {"type": "response.output_item.done", "item": dict(item)}:
+                items.append(item)
+            case {"response": {"id": str(name)}} | {"object": "response", "id": str(name)}:
+                given[name] = name
+        if message.get("object") == "response":
+            items = objects_in(message.get("output"))
+    for reasoning, item in pairwise(items):
+        if reasoning.get("type") == "reasoning" and reasoning.get("id") and item.get("id"):
+            given[str(item["id"])] = str(reasoning["id"])
+    return given
+
+
+_THREAD: Final = "https://github.com"
+
+REFUSALS: Final = RequestRules(
+    (
+        RequestRule(
+            "previous-response-unknown",
+            "Responses: a `previous_response_id` that is not in the served exchanges.",
+            f"{_THREAD}/maximhq/bifrost/issues/2441",
+            _previous_unknown,
+        ),
+        RequestRule(
+            "output-without-call",
+            "Responses: the output of a call without its call, unless the service has a part of the"
+            " history.",
+            f"{_THREAD}/microsoft/vscode/issues/320060",
+            _output_without_call,
+        ),
+        RequestRule(
+            "call-without-output",
+            "Responses: a call without its output.",
+            f"{_THREAD}/MicrosoftLearning/mslearn-ai-agents/issues/114",
+            _call_without_output,
+        ),
+        RequestRule(
+            "reasoning-alone",
+            "Responses: a `reasoning` item without the item of the answer that followed it.",
+            f"{_THREAD}/continuedev/continue/issues/8933",
+            _reasoning_alone,
+        ),
+        RequestRule(
+            "reasoning-missing",
+            "Responses: an item without the `reasoning` item before it in the served exchange.",
+            f"{_THREAD}/continuedev/continue/issues/10018",
+            _reasoning_missing,
+        ),
+        RequestRule(
+            "chat-messages-missing",
+            "Chat Completions: a request with an empty list of messages.",
+            f"{_THREAD}/CopilotKit/CopilotKit/issues/529",
+            _messages_missing,
+        ),
+        RequestRule(
+            "tool-without-calls",
+            "Chat Completions: a `tool` message that answers no call of the message before.",
+            f"{_THREAD}/miurla/morphic/issues/136",
+            _tool_without_calls,
+        ),
+        RequestRule(
+            "calls-without-tool",
+            "Chat Completions: a call without a `tool` message directly after it.",
+            f"{_THREAD}/aliasrobotics/cai/issues/111",
+            _calls_without_tool,
+        ),
+    ),
+    _given,
+)
