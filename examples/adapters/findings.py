@@ -41,7 +41,8 @@ HEAD: Final = """\
 
 These are findings in public adapters, without changes, each at the versions of its locks in
 [`examples/adapters`](../examples/adapters/README.md). They are judged on all shipped recordings of
-a documented wire, and in the second turn. [What is judged](what-is-judged.md) has the rules.
+a documented wire, and in the second turn; each page says with which cuts of the reads. [What is
+judged](what-is-judged.md) has the rules.
 `make peers` judges the adapters again and writes these pages; `make matrix` judges only those that
 have changed. [Threads](findings/threads.md) has the public threads that were looked for, and the
 differences that are not findings.
