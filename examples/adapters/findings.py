@@ -332,7 +332,10 @@ class AdapterFindings:
         """The line of the program of a finding, or of the reason why there is none."""
         kind, answer = reproduction(finding, cells)
         why = finding.no_program or self.entry.get(f"no_{kind}", "")
-        if kind not in self.entry or finding.no_program:
+        wires = self.entry.get("asks", "")
+        if not why and wires and answer.partition("/")[0] not in wires.split():
+            why = f"it asks only {' and '.join(wires.split())}, and this is another wire"
+        if kind not in self.entry or why:
             return f"\nNo program: {why}\n" if why else ""
         prints = f" prints {finding.prints}" if finding.prints else ""
         return f"    {Path(self.entry[kind]).name}, answer {answer}{prints}\n"

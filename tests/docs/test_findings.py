@@ -210,6 +210,8 @@ def test_a_finding_without_a_program_has_a_reason(script: ModuleType) -> None:
 
     assert lines({})[0] == ["no program: shop: a streamed answer: It ends."]
     assert lines({"program": "shop/reproduce.py"})[0] == []
+    other = {"program": "shop/reproduce.py", "asks": "vertex-ai"}
+    assert lines(other)[1].endswith("it asks only vertex-ai, and this is another wire\n")
     for unlisted, page in (lines({"no_program": "No."}), lines({}, no_program="No.")):
         assert unlisted == []
         assert page.endswith("\n\nNo program: No.\n")
