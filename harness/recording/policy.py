@@ -46,9 +46,18 @@ CODES: Final = {
     "too_many_requests": 429,
     "service_unavailable": 503,
     "deadline_exceeded": 504,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    "invalid_api_key": 401,
+    "insufficient_quota": 429,
 }
-"""Codes of errors of the Interactions API → the HTTP status of the same error
-(https://ai.google.dev/gemini-api/docs/api-errors).
+"""Codes of errors inside a stream → the HTTP status of the same error: of the Interactions API
+(https://ai.google.dev/gemini-api/docs/api-errors), Anthropic
+(https://platform.claude.com/docs/en/api/errors) and OpenAI
+(https://platform.openai.com/docs/guides/error-codes).
 """
 
 BROKEN: Final[dict[End, str]] = {

@@ -20,6 +20,7 @@ from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.cli.main import main
 from harness.recording import register, transports, use_cassette
+from harness.recording.policy import refusal_of
 from harness.recording.relay import relay
 from tests.recording.clients import part_of
 from tests.recording.providers import BODY, event
@@ -204,3 +205,30 @@ def test_an_old_answer_with_the_same_fault_is_replaced(good: Path) -> None:
         assert main([*words, "--allow-incomplete"]) == 0
         assert main(words) == 0
     assert load(good).exchanges[0].body == TEXT
+
+
+ANTHROPIC_ERROR: Final = (
+    b'event: error\ndata: {"type": "error", "error": {"type": "%s", "message": "no"}}\n\n'
+)
+OPENAI_ERROR: Final = (
+    b'event: error\ndata: {"type": "error", "sequence_number": 2, "error": {"type": "%s",'
+    b' "code": "%s", "message": "no", "param": null}}\n\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("provider", "body", "code"),
+    [
+        ("anthropic", ANTHROPIC_ERROR % b"overloaded_error", 529),
+        ("anthropic", ANTHROPIC_ERROR % b"rate_limit_error", 429),
+        ("anthropic", ANTHROPIC_ERROR % b"invalid_request_error", None),
+        ("openai", OPENAI_ERROR % (b"insufficient_quota", b"insufficient_quota"), 429),
+        ("openai", OPENAI_ERROR % (b"tokens", b"rate_limit_exceeded"), 429),
+    ],
+)
+def test_the_words_of_an_error_inside_a_stream_are_those_of_its_wire(
+    provider: str, body: bytes, code: int | None
+) -> None:
+    exchange = Exchange(None, 200, {}, ((None, body),), provider=provider, generates=True)
+    refusal = refusal_of(exchange)
+    assert (refusal and refusal.code) == code
