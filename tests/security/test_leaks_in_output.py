@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from harness.cassettes import Cassette, Origin, dumps
 from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.redaction.masked_output import MaskedOutput
+from harness.cassettes.redaction.redactor import Redactor
 from harness.cli.main import main
 from harness.facts import Finding
 from harness.judging.results import (
@@ -52,7 +53,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def unmask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mask, "_shown", lambda self, text: text)
-    monkeypatch.setattr(Mask, "_redact", lambda self, text: text)
+    monkeypatch.setattr(Redactor, "prose", lambda self, text: text)
     monkeypatch.setattr("harness.cassettes.redaction.secrets._mask", lambda _: Mask())  # a new one
 
 

@@ -87,10 +87,10 @@ class Mask:
             texts.append(text)
             return text
 
-        _replace(value, collect, self._apart)
+        unchanged: Value = _replace(value, collect, self._apart)
         masked = self.texts(texts)
         if masked == texts:
-            return value
+            return unchanged
         following = iter(masked)
         changed: Value = _replace(value, lambda _: next(following), self._apart)
         return changed

@@ -8,7 +8,7 @@ import pytest
 
 from harness.cassettes.redaction.mask import Mask
 from harness.facts import Finding, Place, call_value
-from harness.judging.results import Result, encode_item
+from harness.judging.results import Result, WireProperty, encode_item
 from harness.stream.json_codec import Json
 
 KEY = "AIzaSyA1b2C3d4E5f6G7h8I9j0KlMnOpQrStUvWxY"
@@ -53,3 +53,10 @@ def test_a_value_that_is_secret_by_its_name_is_masked() -> None:
 def test_a_finding_without_a_secret_is_not_changed(value: Json) -> None:
     finding = Finding("text", "wrong", "finish", value, value, Place(1, 2, "a", "b", "c", 3))
     assert Mask().value(finding) == finding
+
+
+def test_a_name_of_a_field_on_the_wire_is_masked_in_every_result() -> None:
+    mask = Mask()
+    for _ in range(2):  # the second time from the cache
+        result = Result("passed", properties=(WireProperty("field", KEY),))
+        assert KEY.encode() not in encode_item(mask.value(result))
