@@ -57,7 +57,7 @@ from harness.report import Header, ReportError, Run, compare_runs, render_index
 from harness.report.annotations import NAME as ANNOTATIONS
 from harness.report.annotations import annotation_lines
 from harness.report.aspect_counts import causes_of
-from harness.report.aspect_text import results_text
+from harness.report.aspect_text import closing_text, results_text
 from harness.report.compare import changes_text
 from harness.report.files import INDEX, refuse_file, write_files
 from harness.report.judge_run import JSON, compared_runs, merge_results, run_of
@@ -355,6 +355,8 @@ def _conclude(
     pairs = [] if baseline is None else compared_runs(baseline, results)
     for adapter in results.adapters:
         print(results_text(adapter, with_losses=baseline is None, paint=paint))
+        if baseline is None and (closing := closing_text(adapter)):
+            print(closing)
     is_broken = False
     for before, after in pairs:
         changes = compare_runs(before, after)

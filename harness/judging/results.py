@@ -39,6 +39,7 @@ Block = Literal["documented", "variant"]
 TurnName = Literal["first", "second"]
 FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests", "facts"]
 Inside = Literal["", "message", "character"]
+PropertyKind = Literal["wire", "framing", "line ends", "last line end", "field"]
 
 
 class ResultsError(ValueError):
@@ -186,10 +187,10 @@ class WireProperty(
     Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, array_like=True
 ):
     """A property of an answer that red cells may share: its wire, its framing, the line ends
-    between its messages, or the name of a field.
+    between its messages, the line end after its only message, or the name of a field.
     """
 
-    kind: Literal["wire", "framing", "line ends", "field"]
+    kind: PropertyKind
     value: str
 
 

@@ -11,7 +11,7 @@ from harness.pipeline.replay import frames_of
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
 
-from .results import WireProperty
+from .results import PropertyKind, WireProperty
 from .wire_variants import field_names
 
 MAX_FIELDS: Final = 200
@@ -22,19 +22,21 @@ _LINE_ENDS: Final = ((b"\r\n\r\n", "CRLF"), (b"\n\n", "LF"), (b"\r\r", "CR"))
 
 
 def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
-    """Return the properties of an answer. The line ends are those of a stream of several messages.
-    An answer whose coding can't be decoded has none.
+    """Return the properties of an answer. The line ends are those of the blank lines between the
+    messages of a stream; a stream of one message has the last line end. An answer whose coding
+    can't be decoded has none.
     """
     if exchange.coding_fault:
         return ()
     frames = frames_of(exchange)
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
-    framing = _framing(exchange, body)
+    framing = _framing(exchange, body, len(frames))
     properties = [WireProperty("framing", framing)]
-    if framing == EVENTS and len(frames) > 1:
-        between = body[frames[0].offset : frames[-1].offset]
-        ends = [name for end, name in _LINE_ENDS if end in between]
-        properties += [WireProperty("line ends", " and ".join(ends))] if ends else []
+    if framing == EVENTS and frames:
+        between = body[frames[0].offset : frames[-1].offset] or body[frames[0].offset :]
+        ends = " and ".join(name for end, name in _LINE_ENDS if end in between)
+        kind: PropertyKind = "line ends" if len(frames) > 1 else "last line end"
+        properties += [WireProperty(kind, ends)] if ends else []
     names: dict[str, None] = {}
     for frame in frames:
         names |= dict.fromkeys(field_names(frame.json, _CHOSEN))
@@ -43,14 +45,16 @@ def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
 
 
 EVENTS: Final = "server-sent events"
+DOCUMENT: Final = "one document"
 
 
-def _framing(exchange: Exchange, body: bytes) -> str:
+def _framing(exchange: Exchange, body: bytes, number: int) -> str:
+    """Return the framing of a body with this number of messages."""
     if exchange.streamed is False:
-        return "one document"
+        return DOCUMENT
     start = body.lstrip()
     if start.startswith((b"data:", b"event:", b"id:", b"retry:", b":")):
         return EVENTS
     if start.startswith(b"{"):
-        return "JSON lines"
+        return "JSON lines" if number > 1 else DOCUMENT
     return "a JSON array" if start.startswith(b"[") else "other text"

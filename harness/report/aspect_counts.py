@@ -13,7 +13,7 @@ from harness.judging.judge_results import AdapterResults
 from harness.judging.results import Result
 from harness.providers.oracle import SecondTurnAspect
 
-from .causes import Cause, Shared, find_causes, share_property
+from .causes import MOST_EXCEPTIONS, Cause, Shared, find_causes, is_silent, share_property
 from .tally import read_for
 
 BLOCKS: Final = {
@@ -49,6 +49,8 @@ COMPARED: Final = frozenset({"kept", *RED})
 UNREPORTED: Final = frozenset({"calls-unreported", "counts-unreported"})
 """The reasons of lost facts for which the event model has a place."""
 NEEDLESS_ERROR: Final = "needless_error"
+NEVER_DECLARED: Final = frozenset({"text", "calls", "error", "unfinished"})
+"""The aspects for which every event model has a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Loss:
         note = self.findings[0].note
         if self.shared is None:
             return note
-        shared = f"{self.shared.subject}, {self.shared.contrast}"
+        shared = f"{self.shared.subject}, right {self.shared.contrast}"
         return f"{shared}: {note}" if note else shared
 
     def add(self, cell: Result, finding: Finding) -> None:
@@ -138,11 +140,14 @@ def in_order(aspects: Iterable[str]) -> list[str]:
 
 
 def losses_of(cells: Iterable[Result]) -> list[Loss]:
-    """Return the losses, wrong values and exceptions, by aspect; the most frequent reason first. A
-    needless error is one loss, not one for each aspect that is missing because of it. A loss that
-    several cases show on the same answer counts once. Cells with a common cause are left out.
+    """Return the losses, wrong values and exceptions. Those of an aspect are together, the most
+    frequent reason first. The aspects with an exception come first, then those whose first loss has
+    the most cells. A needless error is one loss, not one for each aspect that is missing because of
+    it. A loss that several cases show on the same answer counts once. Cells with a common cause are
+    left out.
     """
     cells = list(cells)
+    streams = {cell.place: cell for cell in cells}.values()
     caused = {cell.place for cause in causes_of(cells) for cell in cause.cells}
     cells = [cell for cell in cells if cell.place not in caused]
     losses: dict[tuple[object, ...], Loss] = {}
@@ -156,26 +161,42 @@ def losses_of(cells: Iterable[Result]) -> list[Loss]:
                 seen.add((*key, cell.place))
                 losses.setdefault(key, Loss(finding.subject, finding.verdict)).add(cell, finding)
     groups = list(losses.values())
-    streams = {cell.place: cell for cell in cells}.values()
     for number, loss in enumerate(groups):
         judged = [cell for cell in streams if cell.aspects.get(loss.aspect) in COMPARED]
-        groups[number] = replace(loss, shared=share_property(loss.cells, judged))
-    red_cells = (cell for loss in groups for cell in loss.cells)
-    order = {aspect: number for number, aspect in enumerate(by_aspect(red_cells))}
+        groups[number] = replace(loss, shared=share_property(loss.aspect, loss.cells, judged))
+    ranks: dict[str, tuple[bool, int]] = {}
+    for loss in groups:
+        ranks[loss.aspect] = min(_rank(loss), ranks.get(loss.aspect, _rank(loss)))
+    order = {aspect: place for place, aspect in enumerate(in_order(ranks))}
     return sorted(
         groups,
-        key=lambda loss: (order[loss.aspect], -len(loss.cells), loss.cells[0].place),
+        key=lambda loss: (
+            ranks[loss.aspect],
+            order[loss.aspect],
+            _rank(loss),
+            loss.cells[0].place,
+        ),
     )
+
+
+def _rank(loss: Loss) -> tuple[bool, int]:
+    """Return a sort key: exceptions first, then the losses in the most cells."""
+    return loss.verdict != "raised", -len(loss.cells)
 
 
 def hints_of(cells: Iterable[Result]) -> dict[str, str]:
     """Return how to declare an aspect that is lost in every cell that has it, by aspect. There is
-    no hint for an adapter that keeps nothing, and for a fact that its native events have.
+    no hint for an aspect that every event model has, for a fact that the native events have, and
+    for an adapter that gives nothing of many answers with text or calls.
     """
     own = {cell.place: cell for cell in cells}
-    for cause in causes_of(own.values()):
-        for cell in cause.cells:
-            own.pop(cell.place, None)
+    unread = [
+        cell
+        for cell in own.values()
+        if is_silent(cell) and "lost" in map(cell.aspects.get, ("text", "calls"))
+    ]
+    if len(unread) * MOST_EXCEPTIONS > sum(cell.compared for cell in own.values()):
+        return {}
     counts = by_aspect(own.values())
     reported = {
         finding.subject
@@ -188,7 +209,7 @@ def hints_of(cells: Iterable[Result]) -> dict[str, str]:
     hints = {}
     for aspect, numbers in counts.items():
         compared = sum(numbers[verdict] for verdict in COMPARED)
-        if 1 < numbers["lost"] == compared and aspect not in reported:
+        if 1 < numbers["lost"] == compared and aspect not in reported | NEVER_DECLARED:
             hints[aspect] = (
                 f"{aspect.replace('_', ' ')} is lost in {compared:,} of {compared:,} cells; if the"
                 f" event model has no place for it: --losses {aspect}"

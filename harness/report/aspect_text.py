@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
+from harness.facts import Finding
 from harness.judging.explain import evidence_lines
 from harness.judging.judge_results import AdapterResults
+from harness.judging.results import VERDICTS as VERDICTS_OF_CELLS
 from harness.judging.results import Result
-from harness.stream.printable import listed, plural, printable, shorten
+from harness.stream.printable import excerpt, listed, plural, printable, shorten
 
 from .aspect_counts import (
     BLOCKS,
@@ -28,6 +30,10 @@ MOST_NAMES: Final = 6
 """Further cells of one loss that are named."""
 VARIANT_BLOCKS: Final = ("variant", "second_turn_of_variants")
 """The sections in which nothing is red."""
+FEW_FINDINGS: Final = 3
+"""Findings that need no summary below them."""
+MAX_SENTENCE: Final = 160
+"""Characters of a finding in the summary."""
 LONGEST: Final = 600
 """Characters of an error."""
 
@@ -77,6 +83,30 @@ def results_text(
     )
 
 
+def closing_text(adapter: AdapterResults) -> str:
+    """Return the last lines for a terminal after many findings: the number of red cells, the
+    finding with the most cells, and the command that shows its first cell. "" after few findings.
+    """
+    sections = [adapter.sections[block] for block in ("documented", "second_turn")]
+    if sum(map(number_of_findings, sections)) <= FEW_FINDINGS:
+        return ""
+    cells = [cell for section in sections for cell in section]
+    red = sum(VERDICTS_OF_CELLS[cell.verdict].red for cell in cells)
+    judged = sum(cell.verdict != "not-run" for cell in cells)
+    found: list[tuple[str, list[Result], Finding | None]] = []
+    for section in sections:
+        found += [(cause.sentence, cause.cells, None) for cause in causes_of(section)]
+        found += [(alike[0].reason, alike, None) for alike in errors_of(section)]
+        found += [(loss.sentence, loss.cells, loss.findings[0]) for loss in losses_of(section)]
+    sentence, alike, finding = max(found, key=lambda one: len(one[1]))
+    lines = [
+        f"{red:,} of {plural(judged, 'cell')} are red.",
+        f"The finding with the most cells: {excerpt(sentence, MAX_SENTENCE)}",
+        f"Begin with: {command_of(adapter, alike[0], finding)}",
+    ]
+    return "\n".join(map(printable, lines)) + "\n"
+
+
 def title_of(adapter: AdapterResults) -> str:
     """Return name, version and target of an adapter, and the suite on which it was judged."""
     target = f" ({adapter.target})" if adapter.target != adapter.name else ""
@@ -112,6 +142,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
     for cause in causes_of(cells):
         first = cause.cells[0]
         lines += ["", _Toned(tone, f"- {cause.sentence}"), *_places(cause.cells)]
+        lines += [f"  remedy: {cause.remedy}"] if cause.remedy else []
         lines += evidence_lines(first, first.red_findings[0], adapter.argument or adapter.target)
     for error_cells in errors:
         sentence, *rest = shorten(error_cells[0].reason, LONGEST).splitlines()

@@ -1,22 +1,31 @@
-"""Finds what red cells have in common: a property of the wire that all of them share, and that the
-cells which are right do not have.
+"""Finds what red cells have in common: a property of the wire that all of them share, and that
+cells with a better verdict do not have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from harness.facts import RED
-from harness.judging.results import Result, WireProperty
+from harness.judging.results import PropertyKind, Result, WireProperty
+from harness.judging.wire_properties import DOCUMENT, EVENTS
 from harness.stream.printable import plural
 
+Alike = tuple[WireProperty, ...]
+"""Properties of which a cell has one: the line ends of a stream of several messages, or of one."""
 FEWEST: Final = 3
 """The minimum number of cells that must share a property."""
 MOST_EXCEPTIONS: Final = 10
 """One of this number of cells may be an exception from the cause of cells without any fact."""
-_ORDER: Final = ("framing", "line ends", "field")
+_COMPARED: Final[Sequence[Sequence[PropertyKind]]] = (
+    ("line ends", "last line end"),
+    ("line ends",),
+    ("framing",),
+)
+"""The kinds of properties that may be a cause, in order."""
+_ORDER: Final = ("line ends", "framing", "field")
 _WITH: Final = {
     "wire": "of {}",
     "framing": "as {}",
@@ -29,6 +38,19 @@ _WITHOUT: Final = {
     "line ends": "with {}",
     "field": "without it",
 }
+_REMEDIES: Final = {
+    "line ends": (
+        r"take \r\n, \n and \r as line ends, in the adapter and in the shim; a reader that splits"
+        r" at \n\n finds no message in a stream with other line ends"
+    ),
+    DOCUMENT: (
+        "read the whole body as one JSON document, and report the error of a status such as 503; if"
+        " the adapter reads only streams, skip the answers that are not streamed in the shim"
+    ),
+    EVENTS: "read a message of the stream after each blank line",
+    "wire": "if the adapter does not read this wire, leave it out of the wires that the shim names",
+}
+"""What mends a cause, by its framing or its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +63,11 @@ class Shared:
     of: int
     """The number of judged cells with the property."""
     right: int
-    """The number of cells without the property that are right."""
+    """The number of cells without the property that are better."""
+    without: int
+    """The number of judged cells without the property."""
     others: tuple[str, ...]
-    """The other values of the same kind that these cells have."""
+    """The other values of the same kind that the better cells have."""
 
     @property
     def subject(self) -> str:
@@ -58,9 +82,10 @@ class Shared:
 
     @property
     def contrast(self) -> str:
-        """``right for the 4 with LF``."""
-        others = " or ".join(self.others)
-        return f"right for the {self.right:,} {_WITHOUT[self.wire.kind].format(others)}"
+        """``for the 4 with LF``, or ``for 3 of the 4 with LF``."""
+        number = f"{self.right:,} of " if self.right != self.without else ""
+        others = _WITHOUT[self.wire.kind].format(" or ".join(self.others))
+        return f"for {number}the {self.without:,} {others}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,105 +97,152 @@ class Cause:
 
     @property
     def sentence(self) -> str:
-        """``nothing for all 40 streams with CRLF line ends, right for the 3 with LF``."""
-        return f"nothing for {self.shared.subject}, {self.shared.contrast}"
+        """``nothing for all 40 streams with CRLF line ends, something for the 3 with LF``."""
+        return f"nothing for {self.shared.subject}, something {self.shared.contrast}"
+
+    @property
+    def remedy(self) -> str:
+        """What to change, "" if that is not known."""
+        wire = self.shared.wire
+        return _REMEDIES.get(wire.value if wire.kind == "framing" else wire.kind, "")
 
 
 def find_causes(cells: Iterable[Result]) -> list[Cause]:
     """Return the causes of the cells in which every fact is lost; the cause of most cells first.
 
-    A wire of which the adapter keeps no text and no call is a cause, unless its cells share the
-    property that is the cause on the other wires.
+    A wire of which the adapter keeps no text and no call is a cause, unless most of its cells have
+    a property that is a cause on the other wires.
     """
-    judged = [cell for cell in cells if cell.compared]
-    silent = [cell for cell in judged if _is_silent(cell)]
+    judged = [cell for cell in cells if is_silent(cell) or _facts_given(cell)]
+    silent = [cell for cell in judged if is_silent(cell)]
     if not silent:
         return []
-    read = {cell.provider for cell in judged if "kept" in map(cell.aspects.get, ("text", "calls"))}
-    causes: list[Cause] = []
-    if found := _cause([cell for cell in judged if cell.provider in read]):
-        causes.append(found)
-    for provider in dict.fromkeys(cell.provider for cell in silent if cell.provider not in read):
-        own = [cell for cell in silent if cell.provider == provider]
-        if found and sum(found.shared.wire in cell.properties for cell in own) * 2 > len(own):
-            found.cells.extend(own)
-        elif cause := _cause_of_wire(provider, own, judged):
+    read = {cell.provider for cell in judged if _is_read(cell)}
+    common = _common([cell for cell in judged if cell.provider in read])
+    own = {
+        wire: [cell for cell in silent if cell.provider in read and _has(cell, alike)]
+        for wire, alike in common.items()
+    }
+    unread: dict[str, list[Result]] = {}
+    for cell in silent:
+        if cell.provider not in read:
+            unread.setdefault(cell.provider, []).append(cell)
+    causes = []
+    for provider, others in unread.items():
+        shared = {
+            wire: [cell for cell in others if _has(cell, alike)] for wire, alike in common.items()
+        }
+        if sum(map(len, shared.values())) * 2 > len(others):
+            for wire, more in shared.items():
+                own[wire] += more
+        elif cause := _cause_of_wire(provider, others, judged):
             causes.append(cause)
-    if found:
-        having = [cell for cell in judged if found.shared.wire in cell.properties]
-        found.cells[:] = [cell for cell in found.cells if cell in having]
-        causes[0] = replace(
-            found, shared=replace(found.shared, number=len(found.cells), of=len(having))
-        )
+    for wire, cells_of_cause in own.items():
+        if found := _shared(common[wire], cells_of_cause, judged, filter(_is_read, judged)):
+            causes.append(Cause(found, cells_of_cause))
     return sorted(causes, key=lambda cause: -len(cause.cells))
 
 
-def _cause(judged: Sequence[Result]) -> Cause | None:
-    """Return the property of the wire that nearly all cells without any fact share, and few
-    others.
+def _common(judged: Sequence[Result]) -> dict[WireProperty, Alike]:
+    """Return the properties of the wire that nearly all cells without any fact share, and few
+    others. Line ends come first, and are compared among server-sent events only: among all streams,
+    or else among those of several messages, because one message may be read to the end of the
+    body. The framing is that of the cells whose line ends are no cause.
     """
-    silent = [cell for cell in judged if _is_silent(cell)]
-    right = [cell for cell in judged if not cell.red_findings]
-    for kind in ("framing", "line ends"):
-        for wire in dict.fromkeys(_of_kind(silent, kind)):
-            own = [cell for cell in silent if wire in cell.properties]
-            having = [cell for cell in judged if wire in cell.properties]
-            exceptions = max(len(having) - len(own), len(silent) - len(own))
-            if len(own) < FEWEST or exceptions * MOST_EXCEPTIONS > len(having):
-                continue
-            if shared := _shared(wire, own, having, right):
-                return Cause(shared, own)
-    return None
+    found: dict[WireProperty, Alike] = {}
+    for kinds in _COMPARED:
+        rest = [cell for cell in judged if not any(_has(cell, alike) for alike in found.values())]
+        scope = [cell for cell in rest if any(_of_kind([cell], kinds))]
+        values = (wire.value for wire in _of_kind(filter(is_silent, scope), kinds))
+        for value in dict.fromkeys(values):
+            alike = tuple(WireProperty(kind, value) for kind in kinds)
+            if _is_common(alike, scope):
+                found[alike[0]] = alike
+                break
+    return found
+
+
+def _is_common(alike: Alike, scope: Sequence[Result]) -> bool:
+    """Return whether nearly all silent cells have the property, and nearly no other cell."""
+    silent = [cell for cell in scope if is_silent(cell)]
+    own = [cell for cell in silent if _has(cell, alike)]
+    having = sum(_has(cell, alike) for cell in scope)
+    exceptions = max(having - len(own), len(silent) - len(own))
+    if len(own) < FEWEST or exceptions * MOST_EXCEPTIONS > having:
+        return False
+    return _shared(alike, own, scope, filter(_is_read, scope)) is not None
 
 
 def _cause_of_wire(provider: str, silent: list[Result], judged: Sequence[Result]) -> Cause | None:
-    right = [cell for cell in judged if cell.provider != provider and not cell.red_findings]
-    number = sum(cell.provider == provider for cell in judged)
+    others = [cell for cell in judged if cell.provider != provider]
+    right = sum(map(_is_read, others))
+    number = len(judged) - len(others)
     if len(silent) < FEWEST or len(silent) * 2 < number or not right:
         return None
     wire = WireProperty("wire", provider)
-    return Cause(Shared(wire, len(silent), number, len(right), ()), silent)
+    return Cause(Shared(wire, len(silent), number, right, len(others), ()), silent)
 
 
-def share_property(red: Sequence[Result], judged: Iterable[Result]) -> Shared | None:
-    """Return the property that all red cells share, and no other judged cell has."""
+def share_property(aspect: str, red: Sequence[Result], judged: Iterable[Result]) -> Shared | None:
+    """Return the property that all red cells share, and no other judged cell has. Some cell without
+    it keeps the aspect.
+    """
     if len(red) < FEWEST:
         return None
     judged = list(judged)
     places = {cell.place for cell in red}
-    right = [cell for cell in judged if cell.place not in places]
-    common = set.intersection(*(set(cell.properties) for cell in red))
-    common -= {wire for cell in right for wire in cell.properties}
+    others = [cell for cell in judged if cell.place not in places]
+    right = [cell for cell in others if cell.aspects.get(aspect) == "kept"]
+    common = {wire for wire in red[0].properties if wire.kind in _ORDER}
+    common.intersection_update(*(cell.properties for cell in red[1:]))
+    common -= {wire for cell in others for wire in cell.properties}
     for wire in sorted(common, key=lambda wire: (_ORDER.index(wire.kind), wire.value)):
-        if shared := _shared(wire, red, red, right):
+        if shared := _shared((wire,), red, judged, right):
             return shared
     return None
 
 
 def _shared(
-    wire: WireProperty, red: Sequence[Result], having: Sequence[Result], right: Iterable[Result]
+    alike: Alike, red: Sequence[Result], judged: Sequence[Result], right: Iterable[Result]
 ) -> Shared | None:
     """Return the property with its contrast; None if no cell without it is right."""
-    without = [cell for cell in right if wire not in cell.properties]
+    wire, kinds = alike[0], {own.kind for own in alike}
+    having = sum(_has(cell, alike) for cell in judged)
+    better = [cell for cell in right if not _has(cell, alike)]
+    without = [cell for cell in judged if not _has(cell, alike)]
     others: tuple[str, ...] = ()
     if wire.kind != "field":
-        without = [cell for cell in without if any(_of_kind([cell], wire.kind))]
-        others = tuple(dict.fromkeys(other.value for other in _of_kind(without, wire.kind)))
-    if not without:
+        properties = tuple(dict.fromkeys(_of_kind(better, kinds)))
+        others = tuple(dict.fromkeys(other.value for other in properties))
+        better = [cell for cell in better if _has(cell, properties)]
+        without = [cell for cell in without if _has(cell, properties)]
+    if not better:
         return None
-    return Shared(wire, len(red), len(having), len(without), others)
+    return Shared(wire, len(red), having, len(better), len(without), others)
 
 
-def _of_kind(cells: Iterable[Result], kind: str) -> Iterator[WireProperty]:
-    return (wire for cell in cells for wire in cell.properties if wire.kind == kind)
+def _has(cell: Result, alike: Alike) -> bool:
+    return any(wire in cell.properties for wire in alike)
 
 
-def _is_silent(cell: Result) -> bool:
+def _of_kind(cells: Iterable[Result], kinds: Container[str]) -> Iterator[WireProperty]:
+    return (wire for cell in cells for wire in cell.properties if wire.kind in kinds)
+
+
+def is_silent(cell: Result) -> bool:
     """Return whether every fact of the wire is lost. An end that nobody reported may be right."""
-    lost = [aspect for aspect, verdict in cell.aspects.items() if verdict == "lost"]
-    given = {
+    return "lost" in cell.aspects.values() and not _facts_given(cell)
+
+
+def _facts_given(cell: Result) -> set[str]:
+    """Return the aspects for which the adapter gave something, right or wrong."""
+    return {
         aspect
         for aspect, verdict in cell.aspects.items()
         if verdict == "kept" or (verdict in RED and verdict != "lost")
-    }
-    return bool(lost) and given <= {"unfinished"}
+    } - {"unfinished"}
+
+
+def _is_read(cell: Result) -> bool:
+    """Return whether the adapter keeps text or a call of the answer."""
+    return "kept" in map(cell.aspects.get, ("text", "calls"))

@@ -7,7 +7,7 @@ Both are shown for every cell that was judged by facts: in a run of pytest, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
@@ -109,6 +109,8 @@ class FindingEntry:
     """The names of further cells."""
     more: int = 0
     """The number of further cells that are not named."""
+    remedy: str = ""
+    """What to change in the adapter or in the shim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +267,7 @@ def _group(group: FactsCells) -> Group:
     losses = losses_of(group.results)
     cells = {id(cell.result): cell for cell in group.cells}
     aspects = by_aspect(group.results)
+    ordered = dict.fromkeys((*(loss.aspect for loss in losses), *aspects))
     hints = hints_of(group.results) if group.block == "documented" else {}
     sections = [
         _section(
@@ -274,8 +277,8 @@ def _group(group: FactsCells) -> Group:
             cells,
             hints.get(aspect, ""),
         )
-        for aspect, counts in aspects.items()
-        if red_aspects(counts)
+        for aspect in ordered
+        if red_aspects(aspects[aspect])
     ]
     judged = group.judged
     return Group(
@@ -326,7 +329,8 @@ def _cause(group: FactsCells, cause: Cause, cells: Mapping[int, PlacedResult]) -
     findings = [result.red_findings[0] for result in cause.cells]
     examples = list(_examples(group, cause.cells[:1], findings, cells))
     kind = "variant" if group.never_red else "failed"
-    return _entry(kind, "lost", cause.sentence, cause.cells, examples)
+    entry = _entry(kind, "lost", cause.sentence, cause.cells, examples)
+    return replace(entry, remedy=cause.remedy)
 
 
 def _error(

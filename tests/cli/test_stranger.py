@@ -66,7 +66,7 @@ def test_an_adapter_that_splits_at_blank_lines_is_told_so_by_the_terminal(
     first, *_ = findings.strip().split("\n\n")
     sentence, *lines = first.splitlines()
     assert sentence.startswith("- nothing for all ")
-    assert sentence.endswith("streams with CRLF line ends, right for the 1 with LF")
+    assert sentence.endswith("streams with CRLF line ends, something for the 1 with LF")
     wire, native, run = lines[-3:]
     assert wire.startswith('  wire    data: {"candidates"')
     assert wire.endswith(r"\r\n\r\n")
@@ -74,6 +74,49 @@ def test_an_adapter_that_splits_at_blank_lines_is_told_so_by_the_terminal(
     assert run.startswith("  run: harness judge 'shop = splitter")
     assert int(out.partition(" findings, documented wire:")[0].rsplit(None, 1)[-1]) < 8
     assert "PROVIDERS" not in err
+
+
+NAIVE = '''\
+"""A reader that has never seen a line end other than \\\\n."""
+
+import json
+
+from harness.facts import Call, Finish, Text
+
+PROVIDERS = ("gemini-api",)
+
+
+def replay(exchange):
+    *events, rest = exchange.body.decode().split("\\n\\n")
+    for event in events:
+        if event.startswith("data: "):
+            candidate = json.loads(event[6:])["candidates"][0]
+            facts = [Finish(candidate["finishReason"])] if "finishReason" in candidate else []
+            for part in candidate.get("content", {}).get("parts", []):
+                if "functionCall" in part:
+                    facts.append(Call(None, part["functionCall"]["name"], part["functionCall"]["args"]))
+                elif "text" in part and not part.get("thought"):
+                    facts.append(Text(part["text"]))
+            yield candidate, facts
+    yield {"type": "done"}, []
+'''
+
+
+def test_a_naive_reader_is_told_of_its_line_ends_first(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("naive.py", NAIVE)
+    names = ("text", "tool-calls", "mind-bad-ends", "unary", "error-bodies")
+    cassettes = [f"gemini-api/{name}" for name in names]
+    assert main(["judge", "naive:replay", "--cassettes", *cassettes]) == 1
+    out = capsys.readouterr().out
+    _, _, findings = out.partition("documented wire:\n\n- ")
+    sentence, _, remedy, *_ = findings.replace("\n  also in", "").splitlines()
+    assert sentence.startswith("nothing for all ")
+    assert " streams with CRLF line ends, something for " in sentence
+    assert sentence.endswith(" with LF")
+    assert remedy.startswith(r"  remedy: take \r\n, \n and \r as line ends")
+    assert "--losses" not in out
 
 
 URL = (
@@ -94,7 +137,7 @@ def test_the_cause_is_found_among_few_answers(
     write("few.yaml", dumps(Cassette(tuple(exchanges), Origin("written"))))
     assert main(["judge", "few:replay", "--cassettes", "few.yaml", "--report", "page"]) == 1
     out = capsys.readouterr().out
-    sentence = "nothing for all 3 streams with CRLF line ends, right for the 1 with LF"
+    sentence = "nothing for all 3 streams with CRLF line ends, something for the 1 with LF"
     assert f"1 finding, documented wire:\n\n- {sentence}\n" in out
     page = Path("page/index.html").read_text(encoding="utf-8")
     assert sentence in page

@@ -13,7 +13,7 @@ from harness.judging.judge_results import JudgeResults, decode_results, encode_r
 from harness.judging.results import Evidence, Stream, unjudged
 from harness.report import ReportError, Run, compare_runs, render_index
 from harness.report.aspect_counts import command_of, errors_of, losses_of
-from harness.report.aspect_text import results_text
+from harness.report.aspect_text import closing_text, results_text
 from harness.report.compare import ChangeKind, changes_text, count_kinds
 from harness.report.judge_run import compared_runs, merge_results, run_of
 from tests.report.page_reader import Page
@@ -34,8 +34,8 @@ from tests.support.report_samples import HEADER, HOSTILE
 def test_losses_with_the_same_reason_but_other_values_are_one() -> None:
     losses = losses_of(SHOP.sections["documented"])
     assert [(loss.aspect, loss.verdict, len(loss.cells)) for loss in losses] == [
-        ("ids", "lost", 1),
         ("finish", "wrong", 2),
+        ("ids", "lost", 1),
     ]
 
 
@@ -43,7 +43,7 @@ def test_text_and_page_count_a_needless_error_once() -> None:
     raised = cell(text="raised", finish="raised", usage="lost", needless_error="raised")
     declared = cell(exchange=2, text="raised", needless_error="not_carried")
     adapter = replace(OTHER, cells=(raised, declared, error("it never asked")))
-    assert [loss.aspect for loss in losses_of([raised])] == ["usage", "needless_error"]
+    assert [loss.aspect for loss in losses_of([raised])] == ["needless_error", "usage"]
     assert [loss.aspect for loss in losses_of([declared])] == ["text"], "it is red"
     assert "4 findings, documented wire:" in results_text(adapter)
     page = Page(render_index(run_of(JudgeResults((adapter,)))))
@@ -142,6 +142,23 @@ def test_the_text_has_each_block_and_each_finding() -> None:
     page_only = "- 1 finding in 1 cell: shown on the page that --report DIR writes\n"
     assert f"1 finding, variants:\n\n{page_only}" in text
     assert "gives no reason" not in results_text(SHOP, with_losses=False)
+
+
+def test_many_findings_end_with_the_one_of_the_most_cells_and_its_command() -> None:
+    assert len(losses_of(SHOP.sections["documented"])) == 2
+    assert "red" not in closing_text(replace(SHOP, second_turn=())), "three findings fit a screen"
+    assert closing_text(SHOP).splitlines() == [
+        "4 of 5 cells are red.",
+        "The finding with the most cells: finish wrong in 2 cells: the wire ends with 1; the adapter"
+        " gives no reason",
+        "Begin with: harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:1",
+    ]
+    hostile = HOSTILE_RESULTS.adapters[0]
+    many = [red(f"aspect-{number}", "lost", HOSTILE) for number in range(4)]
+    text = closing_text(replace(hostile, cells=(with_findings(hostile.cells[0], *many),)))
+    assert text.count("\n") == 3
+    text.encode()
+    assert not re.search(r"[\x00\x1b\x9b\u200b\u202e\u2066\U000e0041]", text)
 
 
 def test_the_text_has_the_errors_of_variants() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from harness.facts import AspectVerdict, Finding
@@ -41,7 +42,7 @@ def test_cells_without_any_fact_that_share_their_line_ends_are_one_finding() -> 
     right = answers(3, "LF", text="kept", finish="kept", usage="kept")
     single = answers(9, "", text="kept", finish="kept")
     cells = [*silent, *right, *single]
-    sentence = "nothing for all 4 streams with CRLF line ends, right for the 3 with LF"
+    sentence = "nothing for all 4 streams with CRLF line ends, something for the 3 with LF"
     assert sentences(cells) == [sentence]
     assert (losses_of(cells), number_of_findings(cells)) == ([], 1)
     adapter = replace(OTHER, cells=tuple(cells))
@@ -50,6 +51,8 @@ def test_cells_without_any_fact_that_share_their_line_ends_are_one_finding() -> 
     assert "  wire    frame 7\n  native  another\n  run: harness judge other:replay" in text
     page = Page(render_index(run_of(JudgeResults((adapter,)))))
     assert sentence in page.text
+    assert r"Remedy: take \r\n, \n and \r as line ends" in page.text
+    assert r"  remedy: take \r\n, \n and \r as line ends" in text
     assert ("a", {"class": "mark", "href": "#other.documented"}) in page.tags
     assert "other.documented" in page.ids
 
@@ -59,10 +62,43 @@ def test_a_few_exceptions_do_not_hide_a_cause() -> None:
     other = [replace(own, exchange=99) for own in answers(1, "CRLF", text="kept")]
     right = answers(1, "LF", text="kept")
     assert sentences([*silent, *other, *right]) == [
-        "nothing for 20 of the 21 streams with CRLF line ends, right for the 1 with LF"
+        "nothing for 20 of the 21 streams with CRLF line ends, something for the 1 with LF"
     ]
     many = [replace(own, exchange=99 + place) for place in range(9) for own in other]
     assert sentences([*silent, *many, *right]) == []
+
+
+def test_streams_of_one_message_belong_to_a_cause_if_they_are_lost_too() -> None:
+    silent = answers(3, "CRLF", text="lost")
+    right = answers(1, "LF", text="kept", finish="lost")
+    single = answers(4, text="lost")
+    ends = (WireProperty("framing", "server-sent events"), WireProperty("last line end", "CRLF"))
+    single = [replace(own, properties=ends) for own in single]
+    assert sentences([*silent, *single, *right]) == [
+        "nothing for all 7 streams with CRLF line ends, something for the 1 with LF"
+    ]
+    kept = [replace(own, aspects={"text": "kept"}, findings=()) for own in single]
+    assert sentences([*silent, *kept, *right]) == [
+        "nothing for all 3 streams with CRLF line ends, something for the 1 with LF"
+    ]
+
+
+def test_documents_are_a_cause_beside_the_line_ends_and_no_exception_from_it() -> None:
+    silent = answers(3, "CRLF", text="lost")
+    right = answers(1, "LF", text="kept")
+    documents = [
+        replace(own, properties=(WireProperty("framing", "one document"),))
+        for own in answers(9, error="lost")
+    ]
+    first, second = causes_of([*documents, *silent, *right])
+    assert first.sentence == (
+        "nothing for all 9 answers as one document, something for 1 of the 4 as server-sent events"
+    )
+    assert first.remedy.startswith("read the whole body as one JSON document")
+    assert second.sentence == (
+        "nothing for all 3 streams with CRLF line ends, something for the 1 with LF"
+    )
+    assert second.remedy.startswith(r"take \r\n, \n and \r as line ends")
 
 
 def test_without_a_contrast_there_is_no_cause() -> None:
@@ -80,7 +116,7 @@ def test_a_wire_of_which_nothing_is_kept_is_a_cause() -> None:
     unread = [replace(own, provider="interactions") for own in answers(3, "LF", text="lost")]
     right = answers(2, "CRLF", text="kept")
     assert sentences([*unread, *right]) == [
-        "nothing for all 3 answers of interactions, right for the 2 of other wires"
+        "nothing for all 3 answers of interactions, something for the 2 of other wires"
     ]
 
 
@@ -92,7 +128,7 @@ def test_a_wire_that_shares_the_cause_of_another_wire_is_no_cause_of_its_own() -
     ]
     right = answers(2, "LF", text="kept")
     assert sentences([*silent, *other, *right]) == [
-        "nothing for all 6 streams with CRLF line ends, right for the 2 with LF"
+        "nothing for all 6 streams with CRLF line ends, something for the 2 with LF"
     ]
 
 
@@ -104,6 +140,11 @@ def test_a_field_that_all_red_cells_of_an_aspect_share_is_in_the_sentence() -> N
         "calls lost in 3 cells: all 3 answers with the field partialArgs, right for the 5 without"
         " it: the wire ends with 1; the adapter gives no reason"
     )
+    other = answers(2, "LF", ("args",), calls="wrong", finish="kept")
+    shared = losses_of([*red, *right, *other])[0].shared
+    assert shared is not None
+    assert shared.contrast == "for 5 of the 7 without it"
+    assert losses_of([*red, *other])[0].shared is None, "the aspect is kept nowhere"
     (few,) = losses_of([*red[:2], *right])
     assert few.shared is None, "two cells may share a field by chance"
 
@@ -117,6 +158,31 @@ def test_an_aspect_that_is_lost_everywhere_can_be_declared() -> None:
     assert hint in Page(render_index(run_of(JudgeResults((adapter,))))).text
     assert hints_of([*cells, cell(exchange=9, finish="kept")]) == {}
     assert hints_of(answers(4, "LF", finish="lost")) == {}, "it gives nothing at all"
+    silent = [replace(own, exchange=99) for own in answers(1, text="lost", finish="lost")]
+    assert hints_of([*cells, *silent]) == {}, "the adapter does not read some answers"
+
+
+@pytest.mark.parametrize("aspect", ["text", "calls", "error", "unfinished"])
+def test_an_aspect_of_every_event_model_is_not_to_be_declared(aspect: str) -> None:
+    verdicts: dict[str, AspectVerdict] = {aspect: "lost", "usage": "kept"}
+    assert hints_of([cell("gemini-api/a", place, **verdicts) for place in range(4)]) == {}
+
+
+def test_exceptions_come_before_the_losses_and_those_before_losses_in_fewer_cells() -> None:
+    cells = [
+        *answers(1, text="lost", usage="kept"),
+        *answers(1, "LF", needless_error="raised", usage="raised"),
+        *answers(2, "CRLF", usage="lost", text="kept"),
+    ]
+    losses = losses_of(cells)
+    assert [(loss.aspect, len(loss.cells)) for loss in losses] == [
+        ("needless_error", 1),
+        ("usage", 2),
+        ("text", 1),
+    ]
+    page = Page(render_index(run_of(JudgeResults((replace(OTHER, cells=tuple(cells)),)))))
+    places = [page.ids.index(f"other.documented.{loss.aspect}") for loss in losses]
+    assert places == sorted(places)
 
 
 def test_a_lost_aspect_that_the_native_events_have_is_not_to_be_declared() -> None:
