@@ -151,7 +151,7 @@ class Program:
                     f' with "id": {line["id"]}, one for each line that it gets'
                 )
             if fault := answer.get("fault"):
-                raise AdapterError(str(fault))
+                raise AdapterError(str(fault), str(answer.get("group", "")))
             try:
                 self._add(answer, reply)
             except AdapterError as error:

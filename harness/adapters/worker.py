@@ -93,7 +93,7 @@ def _answer(function: FunctionAsker, given: Mapping[str, Any], loop: asyncio.Run
     try:
         function.reply(question, reply, loop)
     except AdapterError as error:
-        _write(number, fault=str(error))
+        _write(number, fault=str(error), group=error.group)
         return
     with suppress(AttributeError, ValueError, OSError):  # the function may close it
         sys.stderr.flush()

@@ -79,8 +79,9 @@ def _check(parsed: argparse.Namespace) -> int:
                 problems += str(error).replace(str(project.cassettes), str(cassettes)).splitlines()
     if not counts and not problems:
         problems.append(
-            f"nothing to check: neither {', '.join(map(str, roots))} nor {cassettes} has a YAML"
-            " file; name files or folders"
+            f"nothing to check: neither {', '.join(str(root.absolute()) for root in roots)} nor"
+            f" {cassettes.absolute()} has a YAML file; name files or folders, or import a"
+            f" recording: harness import FILE -o {cassettes / 'gemini-api' / 'hello.yaml'}"
         )
     unused = [] if parsed.paths else unused_of(project, Path.cwd())
     for item in unused:
@@ -97,7 +98,7 @@ def _check(parsed: argparse.Namespace) -> int:
         plural(count, kind)
         for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0]))
     )
-    print(f"{counted or 'nothing'} valid, {plural(len(problems), 'problem')}")
+    print(f"{counted or '0 files'} valid, {plural(len(problems), 'problem')}")
     return 1 if problems else 0
 
 

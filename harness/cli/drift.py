@@ -25,7 +25,7 @@ from harness.stream.generation import TranslationError
 from harness.stream.printable import printable
 
 from .output import INTERRUPTED, note
-from .record import ANSWERED, Bar, add_asking, limits_of, settings_of
+from .record import ANSWERED, NEW_CASSETTE, Bar, add_asking, limits_of, settings_of
 from .record_plan import RecordingPlan, read_sources
 
 NOTABLE: Final = 1
@@ -55,7 +55,11 @@ def _drift(parsed: argparse.Namespace) -> int:
     project = project_of(parsed)
     plans = list(_plans(parsed, project))
     if not plans:
-        note("no cassette was recorded from a provider, so there is nothing to compare")
+        note(
+            f"nothing to compare: no cassette in {project.cassettes} was recorded from"
+            f" {parsed.provider or 'a provider'}; name another folder with --cassettes;"
+            f" {NEW_CASSETTE}"
+        )
         return 0
     spent = Spent()
     counts: Counter[str] = Counter()

@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +28,7 @@ from harness.providers import PROVIDERS, STATED
 from harness.specs import LAYERS, json_schema
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
-from harness.stream.printable import printable, printable_lines
+from harness.stream.printable import plural, printable, printable_lines
 
 from .output import note
 
@@ -297,8 +297,8 @@ def _import(parsed: argparse.Namespace) -> int:
         from .in_place import convert  # start-up time
 
         converted = convert([Path(file) for file in parsed.files], complete)
-        for path in converted:
-            note(f"converted {path}")
+        for path, headers in converted.items():
+            note(f"converted {path}{_headers_left_out(headers)}")
         if not converted:
             note("nothing to convert: there is no recording of another format")
         return 0 if converted else NOTHING
@@ -309,9 +309,14 @@ def _import(parsed: argparse.Namespace) -> int:
         )
     (file,) = parsed.files
     _refuse_existing(parsed.output)
-    recording = load_recording(file, provider=parsed.provider)
-    _write(guard().pieces(complete(recording), file), parsed.output)
+    redaction, recording = guard(), load_recording(file, provider=parsed.provider)
+    left_out = _headers_left_out(redaction.redactor.left_out(recording))
+    _write(redaction.pieces(complete(recording), file), parsed.output, left_out)
     return 0
+
+
+def _headers_left_out(names: Sequence[str]) -> str:
+    return f"; {plural(len(names), 'header')} left out: {', '.join(names)}" if names else ""
 
 
 def _export(parsed: argparse.Namespace) -> int:
@@ -348,7 +353,7 @@ def _refuse_existing(target: Path | None) -> None:
         raise CassetteError(f"{above} is a file, so {target} can't be written; name another file")
 
 
-def _write(pieces: Iterable[bytes], target: Path | None) -> None:
+def _write(pieces: Iterable[bytes], target: Path | None, remark: str = "") -> None:
     if target is None:
         # A file gets the exact text. A terminal must not get control characters.
         for text in map(bytes.decode, pieces):
@@ -357,7 +362,7 @@ def _write(pieces: Iterable[bytes], target: Path | None) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("xb") as file:
         file.writelines(pieces)
-    note(f"wrote {target}")
+    note(f"wrote {target}{remark}")
 
 
 def _numbered(cassette: Cassette, parsed: argparse.Namespace) -> list[tuple[int, Exchange]]:

@@ -25,9 +25,11 @@ MARK: Final = "import-"
 """A part of the names of temporary files."""
 
 
-def convert(paths: Sequence[Path], complete: Callable[[Cassette], Cassette]) -> list[Path]:
+def convert(
+    paths: Sequence[Path], complete: Callable[[Cassette], Cassette]
+) -> dict[Path, list[str]]:
     """Replace each recording by a cassette. ``complete`` adds the rest of its origin. Returns the
-    files that were replaced.
+    files that were replaced, each with the names of the headers that were left out.
 
     Every cassette is written beside its file before the first file is replaced. Raises
     `CassetteError` with a line for each file that can't be converted. In that case, no file has
@@ -40,9 +42,11 @@ def convert(paths: Sequence[Path], complete: Callable[[Cassette], Cassette]) -> 
         return _convert(paths, complete)
 
 
-def _convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) -> list[Path]:
+def _convert(
+    paths: Iterable[Path], complete: Callable[[Cassette], Cassette]
+) -> dict[Path, list[str]]:
     staged: dict[Path, Path] = {}
-    converted: list[Path] = []
+    converted: dict[Path, list[str]] = {}
     problems: list[str] = []
     try:
         for path in paths:
@@ -51,9 +55,10 @@ def _convert(paths: Iterable[Path], complete: Callable[[Cassette], Cassette]) ->
                 if target in staged:
                     continue
                 try:
-                    pieces = guard(target.parent).pieces(complete(load(file)), str(file))
+                    redaction, cassette = guard(target.parent), complete(load(file))
+                    pieces = redaction.pieces(cassette, str(file))
                     staged[target] = stage(target, pieces, MARK)
-                    converted.append(file)
+                    converted[file] = redaction.redactor.left_out(cassette)
                 except CassetteError as error:
                     problems.append(str(error))
         if problems:

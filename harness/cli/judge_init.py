@@ -20,31 +20,44 @@ Error. Signatures, media and other opaque values need no fact: they are found in
 
 '''
 
+_FACTS: Final = """\
+        # if event.kind == "text":
+        #     facts.append(Text(event.text))
+        # if event.kind == "thought":
+        #     facts.append(Thought(event.text))
+        # if event.kind == "call":
+        #     facts.append(Call(event.id, event.name, event.arguments))
+        # if event.kind == "usage":
+        #     facts.append(Usage(input=event.input, output=event.output, total=event.total))
+        # if event.kind == "error":
+        #     facts.append(Error(event.code, event.message))
+        # if event.kind == "end":
+        #     facts.append(Finish(event.reason))
+"""
+
 _FUNCTION: Final = (
     _HEAD
     + '''from collections.abc import Iterator
 
 from harness import Exchange
-from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401  # as needed
+from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage, skip  # noqa: F401
 
+PROVIDERS = ("gemini-api",)  # the wires that your adapter reads; without it all are judged
 # VERSION_OF = "my-package"  # the distribution whose version is reported
 
 
 def replay(exchange: Exchange) -> Iterator[tuple[object, list[Fact]]]:
     """Yield each event of the adapter for the recorded bytes, with the facts in it."""
-    for event in events_of(exchange.body):
+    # if not exchange.streamed: skip("only streams")
+    # if exchange.status >= 400: skip("the client raises")  # what does yours do with an HTTP error?
+    # Each network read by itself: many faults are at the borders of reads, and --cuts moves them.
+    for event in events_of([data for _, data in exchange.reads]):
         facts: list[Fact] = []
-        # if event.kind == "text":
-        #     facts.append(Text(event.text))
-        # if event.kind == "call":
-        #     facts.append(Call(event.id, event.name, event.arguments))
-        # if event.kind == "end":
-        #     facts.append(Finish(event.reason))
-        yield event, facts
+@FACTS@        yield event, facts
 
 
-def events_of(body: bytes) -> Iterator[object]:
-    """Fill in: give the bytes of the answer to the adapter, and yield its events."""
+def events_of(reads: list[bytes]) -> Iterator[object]:
+    """Fill in: give the reads of the answer to the adapter, and yield its events."""
     raise RuntimeError("@NAME@ is not filled in: call your adapter in events_of")
 '''
 )
@@ -56,6 +69,7 @@ _CLIENT: Final = (
 from harness import At
 from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401  # as needed
 
+PROVIDERS = ("gemini-api",)  # the wires that your client asks for; without it all are judged
 # VERSION_OF = "my-package"  # the distribution whose version is reported
 
 
@@ -65,13 +79,7 @@ def replay(at: At) -> Iterator[tuple[object, list[Fact]]]:
         at.skip("this shim asks for streams only")
     for event in events_of(at.base_url, at.model, at.prompt):
         facts: list[Fact] = []
-        # if event.kind == "text":
-        #     facts.append(Text(event.text))
-        # if event.kind == "call":
-        #     facts.append(Call(event.id, event.name, event.arguments))
-        # if event.kind == "end":
-        #     facts.append(Finish(event.reason))
-        yield event, facts
+@FACTS@        yield event, facts
 
 
 def events_of(base_url: str, model: str, prompt: str) -> Iterator[object]:
@@ -108,7 +116,10 @@ def write(**line: Any) -> None:
         data = data[os.write(int(os.environ["HARNESS_OUT"]), data) :]
 
 
-write(hello=1, name="@STEM@", version="1.0", turns=1, language="python")
+# providers: the wires that your adapter asks for; without it all are judged
+write(
+    hello=1, name="@STEM@", version="1.0", turns=1, language="python", providers=["gemini-api"]
+)
 for text in sys.stdin:
     given = json.loads(text)
     steps: list[tuple[Any, list[Fact]]] = []
@@ -163,20 +174,26 @@ class _Kind(NamedTuple):
 
     text: str
     """The file, in which ``@NAME@`` is its name and ``@STEM@`` its name without the ending."""
-    next: tuple[str, ...]
-    """The lines that come next, with ``{stem}``, ``{file}`` and ``{python}``."""
+    judge: str
+    """The line that judges it, with ``{stem}``, ``{file}`` and ``{python}``."""
+    start: str = ""
+    """The line that starts it, if the harness does not."""
 
 
 KINDS: Final = {
-    "function": _Kind(_FUNCTION, ("harness judge {stem}:replay",)),
-    "client": _Kind(_CLIENT, ('harness judge "serve: {stem}:replay"',)),
-    "program": _Kind(_PROGRAM, ('harness judge "serve: {python} {file}"',)),
+    "function": _Kind(_FUNCTION, "harness judge {stem}:replay"),
+    "client": _Kind(_CLIENT, 'harness judge "serve: {stem}:replay"'),
+    "program": _Kind(_PROGRAM, 'harness judge "serve: {python} {file}"'),
     "gateway": _Kind(
         _GATEWAY,
-        ("{python} {file} &", 'harness judge "gateway openai-chat: http://127.0.0.1:4000"'),
+        'harness judge "gateway openai-chat: http://127.0.0.1:4000"',
+        "{python} {file} &",
     ),
 }
 """The kinds of shim by their word after ``--init``."""
+
+FIRST: Final = "--cassettes gemini-api/text:1 gemini-api/parallel-calls:1"
+"""Two exchanges for a first result: a text, and three calls at once."""
 
 
 def write_shim(kind: str, file: Path | None) -> None:
@@ -195,7 +212,8 @@ def write_shim(kind: str, file: Path | None) -> None:
         raise ReportError(
             f"--init {kind}: Python has a module {stem}; use another name, such as shim.py"
         )
-    text = KINDS[kind].text.replace("@NAME@", file.name).replace("@STEM@", stem.replace("_", "-"))
+    text = KINDS[kind].text.replace("@FACTS@", _FACTS).replace("@NAME@", file.name)
+    text = text.replace("@STEM@", stem.replace("_", "-"))
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         with file.open("x", encoding="utf-8", newline="\n") as target:
@@ -205,8 +223,15 @@ def write_shim(kind: str, file: Path | None) -> None:
     note(f"wrote {file}")
     python = "python" if os.name == "nt" else "python3"
     away = file.parent.resolve() != Path.cwd()
-    print("Next, judge it as it stands; then fill it in, and judge it again:")
+    judge, start = (
+        line.format(stem=stem, file=file, python=python)
+        for line in (KINDS[kind].judge, KINDS[kind].start)
+    )
+    print("Next, judge it as it stands on two exchanges; then fill it in, and judge it again:")
     if module and away:
         print(f"  cd {file.parent}")
-    for line in KINDS[kind].next:
-        print("  " + line.format(stem=stem, file=file, python=python))
+    if start:
+        print(f"  {start}")
+    print(f"  {judge} {FIRST}")
+    print("Then judge it on all exchanges:")
+    print(f"  {judge}")

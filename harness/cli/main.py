@@ -28,8 +28,8 @@ UNREAD: Final = 128 + 13
 
 class Command(NamedTuple):
     """A row of the table: the function ``module:name`` that adds the arguments of the command to
-    its parser, the help line, and the meaning of each exit status except those that all commands
-    share.
+    its parser, the help line, an example, and the meaning of each exit status except those that all
+    commands share.
 
     The function calls ``parser.set_defaults(run=…)`` with a function from the parsed arguments to
     the exit status.
@@ -37,15 +37,15 @@ class Command(NamedTuple):
 
     add_arguments: str
     help: str
+    example: str
     statuses: Mapping[int, str] = MappingProxyType({})
 
     @property
     def epilog(self) -> str:
-        """The end of the help: all exit statuses."""
+        """The end of the help: the example and all exit statuses."""
         given = sorted({**SHARED, **self.statuses}.items())
-        return (
-            "Exit status: " + "; ".join(f"{status}: {meaning}" for status, meaning in given) + "."
-        )
+        statuses = "; ".join(f"{status}: {meaning}" for status, meaning in given)
+        return f"Example: `{self.example}`. Exit status: {statuses}."
 
 
 SHARED: Final = {
@@ -60,44 +60,64 @@ COMMANDS: Final = {
     "demo": Command(
         "demo:add_arguments",
         "judge three small adapters that come along, two of them faulty",
+        "harness demo",
         {0: "the faults were found", 1: "the faults were not found"},
     ),
     "replay": Command(
         "files:add_replay",
         "print the output of a layer for a recording, as JSON lines",
+        "harness replay gemini-api/text:1",
         {1: "no answer of a model, or an answer of another provider than --provider"},
     ),
-    "request": Command("files:add_request", "print the request that a prompt is translated into"),
+    "request": Command(
+        "files:add_request",
+        "print the request that a prompt is translated into",
+        "harness request prompt.json --dialect unified-llm",
+    ),
     "show": Command(
         "files:add_show",
         "print an overview of a recording, one line per frame",
+        "harness show gemini-api/text:1",
         {1: "no answer of a model, or an answer of another provider than --provider"},
     ),
     "import": Command(
         "files:add_import",
         "convert a recording of any known format to a cassette",
+        "harness import answer.txt -o cassettes/gemini-api/hello.yaml",
         {1: "--in-place found nothing to convert"},
     ),
-    "export": Command("files:add_export", "convert a recording to plain YAML for stock vcrpy"),
-    "schema": Command("files:add_schema", "print the JSON Schema of spec files, for editors"),
+    "export": Command(
+        "files:add_export",
+        "convert a recording to plain YAML for stock vcrpy",
+        "harness export gemini-api/text -o text.yaml",
+    ),
+    "schema": Command(
+        "files:add_schema",
+        "print the JSON Schema of spec files, for editors",
+        "harness schema",
+    ),
     "check": Command(
         "check:add_arguments",
         "validate specs, features files and cassettes",
+        "harness check",
         {1: "a file has a problem, or there is nothing to check"},
     ),
     "review": Command(
         "review:add_arguments",
         "go through the changes of expectations that are not reviewed",
+        "harness review",
         {0: "everything is reviewed", 1: "a change is not reviewed"},
     ),
     "scan": Command(
         "scan:add_arguments",
         "search for secrets in files and recordings",
+        "harness scan cassettes",
         {0: "no secret", 1: "a secret", 2: "a file that can't be read, no file, or bad usage"},
     ),
     "report": Command(
         "report:add_report",
         "write a report of one or more results files",
+        "harness report reports/results.json -o page",
         {
             0: "the report is green",
             1: "a verdict is red, a planned cell was not judged, a spec could not be read, or"
@@ -107,17 +127,24 @@ COMMANDS: Final = {
     "compare": Command(
         "report:add_compare",
         "print the differences between two runs",
+        "harness compare before/results.json after/results.json",
         {1: "a cell is broken, new and red, or gone, or a run did not judge all its cells"},
     ),
-    "serve": Command("serve:add_arguments", "answer live clients from recordings"),
+    "serve": Command(
+        "serve:add_arguments",
+        "answer live clients from recordings",
+        "harness serve gemini-api/text",
+    ),
     "record": Command(
         "record:add_arguments",
         "record cassettes from a live provider",
+        "harness record gemini-api/hello --prompt 'Say hello' --model gemini-2.5-flash",
         {1: "a cassette was not recorded"},
     ),
     "judge": Command(
         "judge:add_arguments",
         "judge adapters by the facts that they keep of answers",
+        "harness judge shim:replay --cassettes gemini-api/text:1",
         {
             0: "everything is kept or declared",
             1: "something is lost, wrong or raised, or a planned cell was not judged",
@@ -127,11 +154,13 @@ COMMANDS: Final = {
     "corpus": Command(
         "corpus:add_arguments",
         "list and fetch public recordings of other projects",
+        "harness corpus list",
         {1: "a recording was not fetched"},
     ),
     "sweep": Command(
         "sweep:add_sweep",
         "judge an adapter on millions of captured streams",
+        "harness sweep streams.parquet --adapter shim:replay -o sweep",
         {
             0: "everything is kept or declared",
             1: "something is lost, or a stream could not be judged",
@@ -140,11 +169,13 @@ COMMANDS: Final = {
     "sweep-diff": Command(
         "sweep:add_diff",
         "print the facts that one sweep kept and another loses",
+        "harness sweep-diff before after",
         {0: "B keeps everything that A kept", 1: "B loses something that A kept"},
     ),
     "drift": Command(
         "drift:add_arguments",
         "compare a provider's answers with the recorded ones",
+        "harness drift gemini-api/hello",
         {
             0: "no difference, or only information",
             1: "a notable difference",
@@ -155,14 +186,20 @@ COMMANDS: Final = {
     "prove": Command(
         "prove:add_arguments",
         "check that the specs detect known faults",
+        "harness prove",
         {1: "a fault is not detected, a case fails without a fault, or nothing was changed"},
     ),
     "mutate": Command(
         "mutate:add_arguments",
         "write variants of a recording as cassettes",
+        "harness mutate gemini-api/text:1 -o variants",
         {1: "no variant applies to the exchange"},
     ),
-    "completion": Command("completion:add_arguments", "print a completion script for a shell"),
+    "completion": Command(
+        "completion:add_arguments",
+        "print a completion script for a shell",
+        "harness completion bash",
+    ),
 }
 """All commands by name, in the order of ``harness --help``."""
 
@@ -225,7 +262,12 @@ def _run(arguments: Sequence[str]) -> int:
 class Parser(argparse.ArgumentParser):
     """Reports bad usage in one line, like all other faults."""
 
+    way_out: str = ""
+    """A command to begin with. The error for missing arguments has it."""
+
     def error(self, message: str) -> NoReturn:
+        if self.way_out and message.startswith("the following arguments are required"):
+            message = f"{message}; {self.way_out}"
         self.exit(BAD, printable(f"{self.prog}: {message}; see {self.prog} --help") + "\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
@@ -260,6 +302,9 @@ def parser_of(arguments: Sequence[str]) -> Parser:
         description="Record-and-replay conformance tests for Gemini streams.",
         epilog="harness COMMAND --help shows the options of a command, and its exit statuses.",
     )
+    parser.way_out = (
+        "begin with `harness demo`, or write a shim with `harness judge --init function -o shim.py`"
+    )
     parser.add_argument("--version", action="version", version=_version(arguments))
     word = next((text for text in arguments if not text.startswith("-")), "")
     if word and word not in COMMANDS:
@@ -274,6 +319,7 @@ def parser_of(arguments: Sequence[str]) -> Parser:
         command_parser = commands.add_parser(name, help=command.help, description=description)
         if name in arguments:
             command_parser.set_defaults(parser=command_parser)
+            command_parser.way_out = f"for example: {command.example}"
             resolve_name(f"{__package__}.{command.add_arguments}")(command_parser)
             own = f"{command_parser.epilog} " if command_parser.epilog else ""
             command_parser.epilog = own + command.epilog

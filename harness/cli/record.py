@@ -41,6 +41,12 @@ STILL_S: Final = 15.0
 ANSWERED: Final = ("recorded", "loopback")
 """The origins of cassettes that can be recorded again. Written and imported cassettes can't."""
 
+NEW_CASSETTE: Final = (
+    "to record a new cassette: harness record gemini-api/hello --prompt 'Say hello' --model"
+    " gemini-2.5-flash"
+)
+"""The way out where there is nothing to record."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
@@ -232,7 +238,12 @@ def _record(parsed: argparse.Namespace) -> int:
     project = project_of(parsed)
     plans = list(_plans(parsed, project))
     if not plans:
-        note("nothing to record")
+        recorded = f", and no cassette in {project.cassettes} was recorded" if parsed.all else ""
+        note(
+            f"nothing to record: no case in {', '.join(map(str, project.specs))} names a cassette"
+            f" that is missing in {project.cassettes}{recorded}; name other folders with --specs"
+            f" and --cassettes; {NEW_CASSETTE}"
+        )
         return 0
     spent = Spent()
     done = failed = 0
@@ -392,7 +403,9 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[RecordingPl
         )
         return
     if bool(parsed.names) + parsed.missing + parsed.all != 1:
-        raise CassetteError("name what to record: cases or cassettes, --missing, or --all")
+        raise CassetteError(
+            f"name what to record: cases or cassettes, --missing, or --all; {NEW_CASSETTE}"
+        )
     sources = read_sources(project)
     wanted = (
         sources.find(parsed.names, parsed.provider)

@@ -75,7 +75,8 @@ def _report(parsed: argparse.Namespace) -> int:
     if not parsed.results or parsed.output is None:
         raise ReportError(
             "report: the results or the folder are missing; name the results.json of a run and the"
-            " folder to write to: harness report RESULTS -o DIR"
+            " folder to write to: harness report RESULTS -o DIR; `pytest specs --harness-report"
+            " DIR` writes DIR/results.json"
         )
     refuse_file(parsed.output)
     day = choose_day(parsed.date, os.environ.get("SOURCE_DATE_EPOCH", ""))

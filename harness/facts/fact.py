@@ -9,6 +9,7 @@ for programs: ``{"text": …}``, ``{"thought": …}``, ``{"call": {"id", "name",
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from enum import Enum
 from typing import Any, Final, get_args
 
 from harness.stream.json_codec import MAX_NESTING, Json, nests_deeply
@@ -138,6 +139,10 @@ _TYPES: Final[dict[tuple[str, str], tuple[tuple[type, ...], str]]] = {
     ("error", "message"): ((str,), "a string"),
     ("raw", "object"): ((dict,), "an object of the wire"),
 }
+_TEXTS: Final = {
+    place for place, (types, _) in _TYPES.items() if int not in types and dict not in types
+} - {("finish", "kind")}
+"""The fields that are a text or None."""
 _EXPECTED: Final = f"expected one of {', '.join(kind.__name__ for kind in _KINDS.values())}"
 
 
@@ -156,6 +161,7 @@ def check_fact(value: object) -> Fact:
             or (field.name == "kind" and content not in (None, *_CLASSES))
         ):
             place, kind = f"{type(value).__name__}.{field.name}", type(content).__name__
+            expected += _way_to_text(content) if (name, field.name) in _TEXTS else ""
             raise NoFact(
                 f"{place} is {kind} {shorten(repr(content), 80)}; expected {expected}",
                 f"{place}; expected {expected}",
@@ -164,6 +170,12 @@ def check_fact(value: object) -> Fact:
         if is_json and (fault := _json_fault(content)):
             raise NoFact(f"{type(value).__name__}.{field.name} {fault}")
     return value  # type: ignore[return-value]  # its type is a key of _NAMES
+
+
+def _way_to_text(content: object) -> str:
+    if isinstance(content, Enum):
+        return ": pass its .name"
+    return ": pass str(…)" if isinstance(content, int) else ""
 
 
 def _json_fault(content: Json) -> str:

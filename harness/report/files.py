@@ -24,9 +24,16 @@ INDEX: Final = "index.html"
 def read_run(path: Path) -> Run:
     """Read the run in a file, or in the ``results.json`` of a report's folder.
 
-    Raises `ResultsError` with the file's name, or `OSError`.
+    Raises `ResultsError` with the file's name, `ReportError` for a folder without results, or
+    `OSError`.
     """
-    path = path / RESULTS if path.is_dir() else path
+    if path.is_dir():
+        folder, path = path, path / RESULTS
+        if not path.exists():
+            raise ReportError(
+                f"{folder.absolute()} has no {RESULTS}; `pytest specs --harness-report {folder}`"
+                " writes it"
+            )
     return _masked(unpack(path.read_bytes(), path.name))
 
 

@@ -16,7 +16,7 @@ from .document import Unread
 ORIGINS: Final[dict[OriginKind | None, str]] = {
     "recorded": "recorded from a live provider",
     "loopback": "recorded from a real client and a local server",
-    "imported": "imported from third-party recordings",
+    "imported": "imported",
     "written": "written by hand",
     None: "of unknown origin",
 }

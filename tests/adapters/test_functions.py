@@ -220,6 +220,15 @@ def test_a_function_without_facts_is_an_error_with_the_place(case: str, tmp_path
         adapter.output(EXCHANGE)
 
 
+def test_errors_that_differ_only_in_a_value_have_one_group(tmp_path: Path) -> None:
+    code = IMPORTS + "def replay(e):\n    yield {}, [Finish(len(e.body))]\n"
+    adapter = function_adapter(code, tmp_path)
+    for body in (b"", b"data: {}\n\n"):
+        with pytest.raises(AdapterError, match=f"Finish.raw is int {len(body)}; ") as raised:
+            adapter.output(replace(EXCHANGE, reads=((None, body),)))
+        assert raised.value.group == "Finish.raw; expected a string or None: pass str(…)"
+
+
 def test_an_error_of_one_exchange_leaves_the_others(tmp_path: Path) -> None:
     code = (
         IMPORTS

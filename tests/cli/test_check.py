@@ -117,7 +117,7 @@ def test_check_reports_a_damaged_cassette_once(
     assert main(["check"]) == 1
     known = "'recorded', 'loopback', 'imported' or 'written'"
     problem = f"cassettes/gemini-api/a.yaml:4: metadata.origin must be {known}, not 'x'"
-    assert capsys.readouterr().out.splitlines() == [problem, "nothing valid, 1 problem"]
+    assert capsys.readouterr().out.splitlines() == [problem, "0 files valid, 1 problem"]
 
 
 def test_check_reports_a_damaged_features_file_once(
@@ -128,13 +128,15 @@ def test_check_reports_a_damaged_features_file_once(
     write("specs/features.yaml", "harness: 1\nfeatures: 7\n")
     assert main(["check"]) == 1
     problem = "specs/features.yaml:2: features must be a list, not the number 7"
-    assert capsys.readouterr().out.splitlines() == [problem, "nothing valid, 1 problem"]
+    assert capsys.readouterr().out.splitlines() == [problem, "0 files valid, 1 problem"]
 
 
-def test_a_check_without_files_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_without_files_is_a_problem(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 1
-    assert capsys.readouterr().out.startswith(
-        "nothing to check: neither specs nor cassettes has a YAML file"
+    assert capsys.readouterr().out == (
+        f"nothing to check: neither {here / 'specs'} nor {here / 'cassettes'} has a YAML file; name"
+        " files or folders, or import a recording: harness import FILE -o"
+        " cassettes/gemini-api/hello.yaml\n0 files valid, 1 problem\n"
     )
 
 

@@ -53,7 +53,7 @@ def test_check_of_a_named_file_that_is_no_spec_is_a_problem(
     assert main(["check", "odd.yaml"]) == 1
     assert capsys.readouterr().out == (
         "odd.yaml:1: no spec, features file or cassette; a spec begins with `harness: 1`\n"
-        "nothing valid, 1 problem\n"
+        "0 files valid, 1 problem\n"
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.demo import open_page
-from harness.cli.judge_init import KINDS
+from harness.cli.judge_init import FIRST, KINDS
 from harness.cli.main import main
 from harness.judging.judge_results import decode_results
 
@@ -58,12 +58,17 @@ def test_a_page_without_a_desktop_or_with_a_broken_browser_is_no_error(
     assert [command[-1] for command in started] == [(here / "index.html").as_uri()]
 
 
+NEWLINE = "\n"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_shim_names_the_next_line(
     kind: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["judge", "--init", kind, "-o", "my_shim.py"]) == 0
-    assert "  harness judge " in capsys.readouterr().out
+    first, rest = capsys.readouterr().out.split("Then judge it on all exchanges:\n")
+    assert first.startswith("Next, judge it as it stands on two exchanges; ")
+    assert first.endswith(f"{rest.removesuffix(NEWLINE)} {FIRST}{NEWLINE}")
     compile(Path("my_shim.py").read_text(encoding="utf-8"), "my_shim.py", "exec")
     assert main(["judge", "--init", kind, "-o", "my_shim.py"]) == 2
     assert capsys.readouterr().err == (
@@ -95,6 +100,40 @@ def test_a_new_shim_is_red_and_says_what_to_fill_in(
     capsys.readouterr()
     assert main(["judge", target, "--cassettes", "gemini-api/text:1"]) == 1
     assert f"new_{kind}.py is not filled in: " in capsys.readouterr().out
+
+
+def test_the_first_exchanges_are_of_the_suite(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "unified-llm", *FIRST.split()]) == 0
+    assert "Documented wire: 2 of 2 cells passed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["function", "client", "program"])
+def test_a_new_shim_is_asked_only_for_its_wire(
+    kind: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = Path(f"wire_{kind}.py")
+    assert main(["judge", "--init", kind, "-o", str(file)]) == 0
+    target = f"serve: {sys.executable} {file}" if kind == "program" else f"{file.stem}:replay"
+    target = f"serve: {target}" if kind == "client" else target
+    assert main(["judge", target, "--cassettes", "anthropic/text:1"]) == 2
+    assert "nothing was compared" in capsys.readouterr().err
+
+
+def test_a_new_function_gets_each_read_and_its_ways_out_work(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", "--init", "function", "-o", "ways_out.py"]) == 0
+    text = Path("ways_out.py").read_text(encoding="utf-8")
+    text = text.replace("# if not exchange.streamed:", "if not exchange.streamed:")
+    text = text.replace("# if exchange.status >= 400:", "if exchange.status >= 400:")
+    text = text.replace("raise RuntimeError(", 'raise RuntimeError(f"{len(reads)} reads; " + ')
+    Path("ways_out.py").write_text(text, encoding="utf-8")
+    command = ["judge", "ways_out:replay", "--cassettes"]
+    for skipped in ("gemini-api/unary:1", "gemini-api/http-errors:1"):
+        assert main([*command, skipped]) == 2
+        assert "nothing was compared" in capsys.readouterr().err
+    assert main([*command, "gemini-api/parallel-calls:1"]) == 1
+    assert "3 reads; ways_out.py is not filled in" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

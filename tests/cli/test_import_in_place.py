@@ -71,12 +71,17 @@ def test_a_folder_is_converted(folder: Path, capsys: pytest.CaptureFixture[str])
         assert request.body.replace(b" ", b"") == b'{"contents":[]}'
         assert b"hush" not in (folder / name).read_bytes()
     assert capsys.readouterr().err.splitlines() == [
-        "harness: converted suite/a.yaml",
-        "harness: converted suite/deep/b.yaml",
-        "harness: converted suite/deep/c.yml",
+        "harness: converted suite/a.yaml; 1 header left out: x-goog-api-key",
+        "harness: converted suite/deep/b.yaml; 1 header left out: x-goog-api-key",
+        "harness: converted suite/deep/c.yml; 1 header left out: x-goog-api-key",
     ]
     assert main(["import", "--in-place", "suite"]) == 1
     assert "nothing to convert" in capsys.readouterr().err
+    write("new.yaml", STOCK.replace("[hush]", "[hush]\n      Cookie: [a=b]"))
+    assert main(["import", "new.yaml", "-o", "out.yaml"]) == 0
+    assert capsys.readouterr().err == (
+        "harness: wrote out.yaml; 2 headers left out: cookie, x-goog-api-key\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,16 @@ def test_report_shows_changes_and_ages_on_request(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["report"], "report: the results or the folder are missing"),
+        (
+            ["report"],
+            "report: the results or the folder are missing; name the results.json of a run and the"
+            " folder to write to: harness report RESULTS -o DIR; `pytest specs --harness-report DIR`"
+            " writes DIR/results.json\n",
+        ),
+        (
+            ["report", ".", "-o", "out"],
+            " has no results.json; `pytest specs --harness-report .` writes it\n",
+        ),
         (["report", "whole.json"], "report: the results or the folder are missing"),
         (["report", "cut.json", "-o", "out"], "cut.json: "),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
+from harness.cli.main import COMMANDS as TABLE
+from harness.cli.main import main, parser_of
 from tests.cli.project import BODY, SPEC, write
 
 FAILURES = [
@@ -79,7 +81,18 @@ def test_failures_are_one_line_and_a_status(
 USAGE = [
     (
         ["replay"],
-        "harness replay: the following arguments are required: file; see harness replay --help\n",
+        "harness replay: the following arguments are required: file;"
+        " for example: harness replay gemini-api/text:1; see harness replay --help\n",
+    ),
+    (
+        ["corpus"],
+        "harness corpus: the following arguments are required: COMMAND;"
+        " for example: harness corpus list; see harness corpus --help\n",
+    ),
+    (
+        [],
+        "harness: the following arguments are required: COMMAND; begin with `harness demo`, or write"
+        " a shim with `harness judge --init function -o shim.py`; see harness --help\n",
     ),
     (
         ["replay", "a", "--dialect", "\x1b[2J"],
@@ -187,6 +200,25 @@ def test_help_shows_the_default_of_every_option(
     assert [
         option for option in valued if "default: " not in option and "(required)" not in option
     ] == []
+
+
+@pytest.mark.parametrize("command", TABLE)
+def test_the_example_of_a_command_is_a_line_that_it_reads(command: str) -> None:
+    program, *arguments = shlex.split(TABLE[command].example)
+    assert (program, arguments[0]) == ("harness", command)
+    assert parser_of(arguments).parse_args(arguments).run
+
+
+@pytest.mark.parametrize(
+    "command", ["scan", "show", "replay", "serve", "import", "sweep", "sweep-diff", "compare"]
+)
+def test_missing_arguments_are_an_error_with_the_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([command])
+    example = f"; for example: {TABLE[command].example}; see harness {command} --help\n"
+    assert capsys.readouterr().err.endswith(example)
 
 
 def test_version_is_the_installed_package_s(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any
 
 import pytest
@@ -53,17 +54,25 @@ CIRCLE: dict[str, Any] = {}
 CIRCLE["a"] = CIRCLE
 
 
+class Reason(IntEnum):
+    STOP = 1
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
         ("text", "str 'text' is not a fact; expected one of Text, Thought, Call"),
-        (Text(3), "Text.text is int 3; expected a string"),  # type: ignore[arg-type]  # the wrong type is tested
+        (Text(3), "Text.text is int 3; expected a string: pass str(…)"),  # type: ignore[arg-type]  # the wrong type is tested
         (
             Finish("guard", "blocked"),  # type: ignore[arg-type]  # the fault
             "Finish.kind is str 'blocked'; expected one of stop, length, filter, other, or None",
         ),
         (Finish("guard", ["filter"]), "Finish.kind is list ['filter']; expected one of stop"),  # type: ignore[arg-type]  # the fault
-        (Call("1", 3), "Call.name is int 3; expected a string or None"),  # type: ignore[arg-type]  # the fault
+        (Call("1", 3), "Call.name is int 3; expected a string or None: pass str(…)"),  # type: ignore[arg-type]  # the fault
+        (
+            Finish(Reason.STOP),  # type: ignore[arg-type]  # the fault
+            "Finish.raw is Reason <Reason.STOP: 1>; expected a string or None: pass its .name",
+        ),
         (Usage(input=True), "Usage.input is bool True; expected a whole number or None"),
         (Call("1", "f", []), "Call.arguments is list []; expected an object or its JSON text"),
         (Call("1", "f", {"a": {1}}), "Call.arguments has a set, which is not JSON data"),

@@ -14,7 +14,8 @@ import pytest
 
 from harness import load
 from harness.cassettes import CassetteError
-from harness.cli.main import main
+from harness.cli.main import COMMANDS, main
+from harness.cli.record import NEW_CASSETTE
 from harness.pipeline.replay import ReplayError
 from harness.recording.run import record_requests
 from harness.recording.settings import GenerateAsk, Settings
@@ -35,7 +36,12 @@ from tests.support.raw_server import Connection, plain, raw_server, streaming
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        ([], 2, "name what to record: cases or cassettes, --missing, or --all"),
+        (
+            [],
+            2,
+            "name what to record: cases or cassettes, --missing, or --all; to record a new cassette:"
+            " harness record gemini-api/hello --prompt 'Say hello' --model gemini-2.5-flash\n",
+        ),
         (["a", "--all"], 2, "name what to record"),
         (
             ["nothing"],
@@ -65,6 +71,45 @@ def test_each_error_of_the_command_has_its_message(
     assert main(["record", *words]) == status
     assert message in capsys.readouterr().err
     assert not (project / "cassettes").exists() or not list((project / "cassettes").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (
+            ["record", "--missing"],
+            "nothing to record: no case in {here}/specs names a cassette that is missing in"
+            " {here}/cassettes; name other folders with --specs and --cassettes; ",
+        ),
+        (
+            ["record", "--all"],
+            "nothing to record: no case in {here}/specs names a cassette that is missing in"
+            " {here}/cassettes, and no cassette in {here}/cassettes was recorded; name other folders"
+            " with --specs and --cassettes; ",
+        ),
+        (
+            ["drift"],
+            "nothing to compare: no cassette in {here}/cassettes was recorded from a provider; name"
+            " another folder with --cassettes; ",
+        ),
+        (
+            ["drift", "--provider", "openai"],
+            "nothing to compare: no cassette in {here}/cassettes was recorded from openai; name"
+            " another folder with --cassettes; ",
+        ),
+    ],
+)
+def test_an_empty_folder_is_named_with_a_way_out(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    reason: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 0
+    assert capsys.readouterr().err == f"harness: {reason.format(here=tmp_path)}{NEW_CASSETTE}\n"
+    assert NEW_CASSETTE.endswith(COMMANDS["record"].example)
 
 
 NO_SERVER = [
@@ -264,8 +309,12 @@ def test_a_missing_library_is_reported_with_the_command(
 ) -> None:
     monkeypatch.setitem(sys.modules, "google", None)
     monkeypatch.setitem(sys.modules, "google.genai", None)
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    missing = "google-genai is not installed; pip install 'gemini-conformance[record]'"
     assert main(["record", "--missing"]) == 1
-    assert (
-        "google-genai is not installed; pip install 'gemini-conformance[record]'"
-        in capsys.readouterr().err
-    )
+    key = "and set GEMINI_API_KEY to a key of https://aistudio.google.com/apikey"
+    assert f": {missing}; {key}\n" in capsys.readouterr().err
+    monkeypatch.setenv("GEMINI_API_KEY", "k")
+    assert main(["record", "--missing"]) == 1
+    assert f": {missing}\n" in capsys.readouterr().err

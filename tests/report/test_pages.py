@@ -384,7 +384,7 @@ RECORDED = Origin("recorded", date="2026-11-20")
         ([result(origin=RECORDED)], "The one stream is recorded from a live provider."),
         (
             [result(origin=Origin("imported"))],
-            "The one stream is imported from third-party recordings.",
+            "The one stream is imported.",
         ),
         (
             [result(origin=None)],

@@ -262,6 +262,19 @@ class Redactor:
             matches += [(at + places[a], at + places[b], REDACTED.encode()) for a, b in hits]
         return matches
 
+    def left_out(self, cassette: Cassette) -> list[str]:
+        """Return the names of the headers that the redacted cassette does not have, in lower case
+        and in order.
+        """
+        names = {
+            name.lower()
+            for exchange in cassette.exchanges
+            for message in (exchange, exchange.request)
+            if message is not None
+            for name in message.headers
+        }
+        return sorted(names - self.kept_headers)
+
     def _headers(
         self, headers: dict[str, list[str]], old_size: int, size: int
     ) -> dict[str, list[str]]:

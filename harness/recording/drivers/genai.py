@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from harness.pipeline.replay import ReplayError
 
@@ -31,12 +31,14 @@ KEYS: Final = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 """
 
 
-def import_genai() -> Any:
-    """Return the module `google.genai`; raises `MissingLibrary`."""
+def import_genai(also: str = "") -> Any:
+    """Return the module `google.genai`; raises `MissingLibrary`. ``also`` is what the user needs
+    besides the library.
+    """
     try:  # an optional extra
         from google import genai
     except ImportError:
-        raise MissingLibrary(MISSING) from None
+        raise MissingLibrary(f"{MISSING}; {also}" if also else MISSING) from None
     return genai
 
 
@@ -89,8 +91,11 @@ def model_of(ask: GenerateAsk) -> str:
 class GeminiApiDriver:
     """Sends requests to the Gemini API with a key."""
 
+    _also: ClassVar[str] = f"and set {KEYS[1]} to a key of https://aistudio.google.com/apikey"
+    """What the user needs besides the library."""
+
     def __init__(self, tape: Tape, settings: Settings) -> None:
-        genai = import_genai()
+        genai = import_genai(self._also if not api_key(settings) else "")
         self._model = settings.model
         self._auth_error = import_module("google.auth.exceptions").GoogleAuthError
         options, self._close = http_options(
@@ -140,6 +145,8 @@ class VertexAiDriver(GeminiApiDriver):
     """Sends requests to Vertex AI with Application Default Credentials, a service account or an
     express key.
     """
+
+    _also = f"and set GOOGLE_CLOUD_PROJECT, or {KEYS[0]} for express mode"
 
     def _login(self, settings: Settings) -> dict[str, Any]:
         return vertex_login(settings)
