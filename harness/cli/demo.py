@@ -71,7 +71,8 @@ def _demo(parsed: argparse.Namespace) -> int:
     targets = [f"{name.replace('_', '-')} = harness.cli.demo_adapters:{name}" for name in ADAPTERS]
     cassettes = [str(SUITE / f"{name}.yaml") for name in CASSETTES]
     arguments = [*targets, "--cassettes", *cassettes, "--report", str(parsed.output)]
-    print("Three small adapters read ten recordings. Two have the fault of a public thread:")
+    print("Three small adapters read ten recordings with 70 answers.")
+    print("Two have the fault of a public thread:")
     print(FAULTS, flush=True)
     judge_parser = argparse.ArgumentParser()
     judge.add_arguments(judge_parser)

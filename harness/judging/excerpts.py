@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, Literal
 
-from harness.facts import RUN, Entry, Finding, Text, Thought, Transcript, json_of_fact
+from harness.facts import RUN, Call, Entry, Finding, Text, Thought, Transcript, json_of_fact
 from harness.pipeline.replay import frames_of
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
@@ -43,7 +43,9 @@ def excerpts_of_answer(
     return {
         finding.subject: (
             _around(finding, "frames", wire, finding.place.wire, shown=sent),
-            _around(finding, "native", native, finding.place.adapter),
+            _around(
+                finding, "native", native, finding.place.adapter, _of_call(finding, transcript)
+            ),
             _around(finding, "facts", facts, finding.place.adapter),
         )
         for finding in red
@@ -66,6 +68,23 @@ def excerpts_of_request(findings: Iterable[Finding], exchange: Exchange, request
         )
         for finding in red
     }
+
+
+def _of_call(finding: Finding, transcript: Transcript) -> int | None:
+    """Return the native event of a call whose id is lost: the call of the finding, else the first
+    one without an id.
+    """
+    if finding.reason not in ("id-missing", "ids-missing"):
+        return None
+    calls = [
+        (at, fact)
+        for at, entry in enumerate(transcript.entries)
+        for fact in entry.facts
+        if isinstance(fact, Call)
+    ]
+    if number := finding.place.call:
+        return calls[number - 1][0] if number <= len(calls) else None
+    return next((at for at, call in calls if call.id is None), None)
 
 
 def _of_content(sent: Sequence[tuple[int | None, str]], content: int | None) -> int | None:
@@ -165,19 +184,7 @@ def _around(
     middle = len(lines) - 1 if first is None else first
     start = max(0, min(middle - SHOWN // 2, len(lines) - SHOWN))
     cut = tuple(_cut(line, values) for line in (shown or lines)[start : start + SHOWN])
-    if shown:
-        cut = tuple(map(_with_line_end, cut, shown[start : start + SHOWN]))
     return LayerView(layer, cut, start, len(lines), first)
-
-
-def _with_line_end(cut: str, line: str) -> str:
-    """Return a line that was cut, with the line end of the whole line."""
-    if cut == line:
-        return cut
-    end = line
-    while end.endswith(("\\r", "\\n")):
-        end = end[:-2]
-    return f"{cut}{line[len(end) :] and f' {line[len(end) :]}'}"
 
 
 def _searched(finding: Finding) -> Mapping[str, int]:
@@ -199,10 +206,16 @@ def _shared(line: str, text: str) -> int:
 
 
 def _cut(line: str, values: Iterable[str]) -> str:
-    """Return a line in about `WIDTH` characters, around the longest of these values."""
-    if len(line) <= WIDTH:
+    """Return a line in about `WIDTH` characters, around the longest of these values. It always has
+    its line end, once.
+    """
+    text = line
+    while text.endswith(("\\r", "\\n")):
+        text = text[:-2]
+    if len(text) <= WIDTH:
         return line
-    place = next((line.index(value) for value in values if value in line), 0)
-    start = max(0, min(place - WIDTH // 3, len(line) - WIDTH))
-    head, tail = "… " if start else "", " …" if start + WIDTH < len(line) else ""
-    return f"{head}{line[start : start + WIDTH]}{tail} ({len(line):,} characters)"
+    place = next((text.index(value) for value in values if value in text), 0)
+    start = max(0, min(place - WIDTH // 3, len(text) - WIDTH))
+    head, tail = "… " if start else "", " …" if start + WIDTH < len(text) else ""
+    end = f" {line[len(text) :]}" if text != line else ""
+    return f"{head}{text[start : start + WIDTH]}{tail} ({len(line):,} characters){end}"

@@ -64,17 +64,20 @@ def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]
     lines = [f"  requests: {printable(result.requests)}"] if result.requests else []
     lines += [f"  {'log':<8}{printable(line)}" for line in result.log.splitlines()[-MOST_LOG:]]
     lines += [
-        f"  {_EVIDENCE[view.layer]:<8}{printable(_line_of(view))}"
+        f"  {_EVIDENCE[view.layer]:<8}{printable(_line_of(view, finding, result))}"
         for view in views
         if view.layer in _EVIDENCE
     ]
     return [*lines, f"  run: {printable(judge_command(argument, result, finding))}"]
 
 
-def _line_of(view: LayerView) -> str:
-    """Return the marked line, else the last line."""
+def _line_of(view: LayerView, finding: Finding, result: Result) -> str:
+    """Return the marked line, else the last line. The id of a call that is lost has no event."""
     if not view.lines:
         return "nothing"
+    if view.first is None and view.layer == "native" and finding.reason == "ids-missing":
+        is_call_lost = any(other.reason == "calls-missing" for other in result.findings)
+        return "no event for these bytes" if is_call_lost else view.lines[-1]
     at = len(view.lines) - 1 if view.first is None else view.first - view.start
     return view.lines[at]
 

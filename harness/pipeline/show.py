@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 
 from harness.cassettes import Cassette, Exchange
 from harness.cassettes.redaction.redactor import redact_url
 from harness.stream import events as ev
 from harness.stream.framing import Frame
-from harness.stream.printable import plural
+from harness.stream.printable import plural, short_json
 
 from .replay import trace
 
 _COUNTED = (
-    ev.Text,
-    ev.Reasoning,
     ev.Media,
     ev.Code,
     ev.CodeResult,
@@ -43,8 +41,9 @@ def list_exchanges(cassette: Cassette, first: int = 1) -> Iterator[str]:
 
 
 def show_frames(exchange: Exchange, provider: str | None = None) -> Iterator[str]:
-    """Yield one line for each frame: byte offset, time, parts, calls, signatures, finish, usage,
-    unknowns.
+    """Yield one line for each frame: byte offset, time, and in the order of the frame texts, calls
+    with their arguments, other parts, finish, usage, unknowns; then the number of signatures. Texts
+    and arguments are shortened.
     """
     for frame, events in trace(exchange, provider=provider):
         if frame is not None or events:
@@ -59,51 +58,60 @@ def _place(frame: Frame | None) -> str:
 
 
 def _facts(events: list[ev.Event]) -> Iterator[str]:
-    counts = Counter(
-        type(event).__struct_config__.tag for event in events if isinstance(event, _COUNTED)
-    )
-    for kind, count in counts.items():
-        yield f"{kind}×{count}" if count > 1 else f"{kind}"
     signatures = sum(1 for event in events if getattr(event, "signature", None))
-    for event in events:
-        match event:
-            case ev.Start(model=model, id=reply):
-                yield f"start {model or '-'} {reply or ''}".rstrip()
-            case ev.CallStart(name=name, id=call_id):
-                yield f"call {name} {call_id or '(no id)'}"
-            case ev.NamelessCall():
-                yield "call (no name)"
-            case ev.CallPiece(path=path):
-                yield f"piece {path or '-'}"
-            case ev.CallText(text=text):
-                yield f"arguments {len(text)} characters"
-            case ev.CallEnd():
-                yield "call end"
-            case ev.CallInvalid():
-                yield "call end (arguments are no JSON object)"
-            case ev.BlockStart(type=block):
-                yield f"begin {block}"
-            case ev.BlockEnd():
-                yield "end of block"
-            case ev.Usage(input=given, output=out, reasoning=thought, total=total):
-                yield (
-                    f"usage in {_number(given)} out {_number(out)} thoughts {_number(thought)}"
-                    f" total {_number(total)}"
-                )
-            case ev.Finish(raw=raw):
-                yield f"finish {raw}"
-            case ev.Blocked(reason=reason):
-                yield f"blocked {reason}"
-            case ev.Annotation(name=name) | ev.Metadata(name=name) | ev.Mark(name=name):
-                yield name
-            case ev.Error(code=code, status=status):
-                yield f"error {code or ''} {status or ''}".rstrip()
-            case ev.Incomplete(end=end):
-                yield f"incomplete ({end})"
-            case ev.Unknown(where=where):
-                yield f"unknown: {where}"
+    for kind, run in groupby(events, type):
+        parts = list(run)
+        times = f"×{len(parts)}" if len(parts) > 1 else ""
+        if issubclass(kind, ev.Text | ev.Reasoning):
+            text = "".join(part.text for part in parts if isinstance(part, kind))
+            yield f"{kind.__struct_config__.tag}{times} {short_json(text)}"
+        elif issubclass(kind, _COUNTED):
+            yield f"{kind.__struct_config__.tag}{times}"
+        else:
+            yield from filter(None, map(_fact, parts))
     if signatures:
         yield f"signature×{signatures}"
+
+
+def _fact(event: ev.Event) -> str:
+    """Return an event in words, "" if its part is not shown."""
+    match event:
+        case ev.Start(model=model, id=reply):
+            return f"start {model or '-'} {reply or ''}".rstrip()
+        case ev.CallStart(name=name, id=call_id):
+            return f"call {name} {call_id or '(no id)'}"
+        case ev.NamelessCall():
+            return "call (no name)"
+        case ev.CallPiece(path=path, value=value):
+            return f"piece {path} {short_json(value)}" if path else "piece -"
+        case ev.CallText(text=text):
+            return f"arguments {short_json(text)}"
+        case ev.CallEnd(arguments=arguments):
+            return f"call end {short_json(arguments)}"
+        case ev.CallInvalid(text=text):
+            return f"call end {short_json(text)} (arguments are no JSON object)"
+        case ev.BlockStart(type=block):
+            return f"begin {block}"
+        case ev.BlockEnd():
+            return "end of block"
+        case ev.Usage(input=given, output=out, reasoning=thought, total=total):
+            return (
+                f"usage in {_number(given)} out {_number(out)} thoughts {_number(thought)}"
+                f" total {_number(total)}"
+            )
+        case ev.Finish(raw=raw):
+            return f"finish {raw}"
+        case ev.Blocked(reason=reason):
+            return f"blocked {reason}"
+        case ev.Annotation(name=name) | ev.Metadata(name=name) | ev.Mark(name=name):
+            return name
+        case ev.Error(code=code, status=status):
+            return f"error {code or ''} {status or ''}".rstrip()
+        case ev.Incomplete(end=end):
+            return f"incomplete ({end})"
+        case ev.Unknown(where=where):
+            return f"unknown: {where}"
+    return ""
 
 
 def _number(count: int | None) -> str:

@@ -43,9 +43,16 @@ class ResultItem(pytest.Item):
         return encode([self.result]).decode() if self.result is not None else ""
 
     def conclude(
-        self, result: Result, cause: BaseException | None, *, strict: bool = False
+        self,
+        result: Result,
+        cause: BaseException | None,
+        *,
+        strict: bool = False,
+        way_out: str = "",
     ) -> None:
-        """End the item with the outcome of its verdict. ``cause`` is an exception of an adapter."""
+        """End the item with the outcome of its verdict. ``cause`` is an exception of an adapter,
+        ``way_out`` the last line of the message of a red item.
+        """
         reason = f"{VERDICTS[result.verdict].word}: {result.reason}"
         match result.verdict:
             case "passed":
@@ -62,7 +69,8 @@ class ResultItem(pytest.Item):
                 case = result.evidence.small_case if result.evidence else ""
                 shown = f"\n\nA case that shows it:\n{case}" if case else ""
                 text = explain(result, self.place(self.line_of(result)))
-                raise HarnessFailure(text + shown) from cause
+                last = f"\n{way_out}" if way_out else ""
+                raise HarnessFailure(text + shown + last) from cause
 
     def line_of(self, result: Result) -> int:
         """Return the line of the result in the file of the item."""

@@ -25,6 +25,7 @@ from harness.judging.results import VERDICTS, Result
 from harness.pipeline.replay import ReplayError
 from harness.project.project import Project, kind_of, unheaded
 from harness.specs import RECORDED, SpecError, expectation_of
+from harness.stream.printable import printable
 
 from .failures import HarnessWarning
 from .filling import Written, written_of
@@ -137,7 +138,10 @@ class CellItem(ResultItem):
         if fault:
             result = replace(result, verdict="error", reason=fault)
         strict = self.config.getoption("--harness-strict")
-        self.conclude(self.keep(result), judgement.exception, strict=strict)
+        kept, way_out = self.keep(result), ""
+        if not self.fill and not fault and self._can_update(project, judgement):
+            way_out = printable(f"intended? {kept.command} --harness-update, then harness review")
+        self.conclude(kept, judgement.exception, strict=strict, way_out=way_out)
 
     def line_of(self, result: Result) -> int:
         """Return the line of the expectation for the first finding."""
@@ -168,16 +172,25 @@ class CellItem(ResultItem):
         `_value_to_fill`.
         """
         case, key, fixture = self.cell.case, self.cell.key, judgement.fixture
-        is_exact = judgement.mismatches and judgement.result.verdict in ("failed", "warning")
-        if not is_exact or not project.fills(self.cell.column, key):
+        if not self._can_update(project, judgement):
             return None
         assert judgement.output, "a cell with mismatches has an output"
         assert fixture, "a cell with mismatches has a fixture"
         got, before = judgement.output.items, case.expect[key]
-        if before == RECORDED:
-            return None  # the requests of the recording are expected
         value = self._expectation(project, fixture, got)
         return written_of(self.path, case.case, key, value, self.named(), (before, got))
+
+    def _can_update(self, project: Project, judgement: Judgement) -> bool:
+        """Return whether the expectation of this cell does not hold, and may be rewritten. If the
+        requests of the recording are expected, nothing in the spec can be rewritten.
+        """
+        key, is_red = self.cell.key, judgement.result.verdict in ("failed", "warning")
+        return bool(
+            is_red
+            and judgement.mismatches
+            and project.fills(self.cell.column, key)
+            and self.cell.case.expect[key] != RECORDED
+        )
 
     def _expectation(self, project: Project, fixture: Fixture, got: Any) -> Any:
         """Return the expectation for an output. The adapter runs again, because a value that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -78,7 +79,7 @@ def write_summary(
     """
     config, results = terminal.config, _decode(encoded)
     terminal.section("Gemini conformance")
-    terminal.write(masked(summary(results, unread)))
+    terminal.write(masked(summary(results, unread, _written(filled))))
     for line in unread:
         terminal.write_line(masked(f"not read: {line.problem}"), red=True)
     for sentence in unshown:
@@ -88,7 +89,8 @@ def write_summary(
         if item.fault:
             sentence = f"not {item.verb}: {item.named}: {item.fault}"
         terminal.write_line(masked(printable(sentence)), red=bool(item.fault))
-    for hint in _hints(results, config):
+    written = sum(not item.fault for item in filled)
+    for hint in _hints(results, config, written):
         terminal.write_line(hint, yellow=True)
     if folder := config.getoption("--harness-report"):
         target = Path(config.invocation_params.dir / folder)
@@ -96,10 +98,23 @@ def write_summary(
         terminal.write_line(masked(f"Report: {target / 'index.html'}"))
 
 
-def _hints(results: Sequence[Result], config: pytest.Config) -> Iterator[str]:
-    """Yield the commands for expectations that are not reviewed, or that do not hold."""
-    unreviewed = sum(result.verdict == "unreviewed" for result in results)
-    if unreviewed:
+def _written(filled: Iterable[Filled]) -> str:
+    """Return a sentence about the expectations that the run wrote, "" if it wrote none."""
+    numbers = Counter(item.is_update for item in filled if not item.fault)
+    parts = [
+        f"{plural(numbers[is_update], 'expectation')} {verb}"
+        for is_update, verb in ((False, "filled in"), (True, "rewritten"))
+        if numbers[is_update]
+    ]
+    return f"{', '.join(parts)}, not yet reviewed: harness review" if parts else ""
+
+
+def _hints(results: Sequence[Result], config: pytest.Config, written: int) -> Iterator[str]:
+    """Yield the commands for expectations that are not reviewed, or that do not hold. ``written``:
+    the number of expectations that this run wrote, which the summary names.
+    """
+    unreviewed = sum(result.verdict == "unreviewed" for result in results) - written
+    if unreviewed > 0:
         yield f"{plural(unreviewed, 'cell')} not reviewed: `harness review` goes through them"
     differing = sum(
         bool(result.findings) and result.layer != "facts" and VERDICTS[result.verdict].red

@@ -34,6 +34,12 @@ FEW_FINDINGS: Final = 3
 """Findings that need no summary below them."""
 MAX_SENTENCE: Final = 160
 """Characters of a finding in the summary."""
+LEGEND: Final = (
+    "Documented wire: answers as the provider documents them. Variants: other forms; a failure"
+    " there is never red. Not asked: the adapter could not give the fact, or the answer failed"
+    " before it."
+)
+"""The line below the tables that explains their words. A table without them has no such line."""
 LONGEST: Final = 600
 """Characters of an error."""
 
@@ -62,9 +68,10 @@ def results_text(
     paint: Paint = lambda line, tone: line,
 ) -> str:
     """Return the matrices of an adapter, then each loss with its evidence and a command. The losses
-    in variants are only counted. ``paint`` colours the lines for a terminal.
+    in variants are only counted. A legend explains the words of the matrices, if there are variants
+    or aspects that were not asked. ``paint`` colours the lines for a terminal.
     """
-    lines = [title_of(adapter), *describe_raw([adapter])]
+    lines, has_legend = [title_of(adapter), *describe_raw([adapter])], False
     for block, cells in adapter.sections.items():
         asked = any(cell.compared or cell.verdict == "error" for cell in cells)
         if asked or (cells and "second_turn" not in block):
@@ -72,8 +79,12 @@ def results_text(
             tone: Tone = "green" if counted.is_green else "plain"
             if counted.red and block not in VARIANT_BLOCKS:
                 tone = "red"
-            words = f"{BLOCKS[block]}: {counted.words}"
+            note = " (never red)" if counted.red and block in VARIANT_BLOCKS else ""
+            words = f"{BLOCKS[block]}{note}: {counted.words}"
             lines += ["", _Toned(tone, words), *matrix_lines(cells)]
+            has_legend |= block in VARIANT_BLOCKS or _has_unasked(cells)
+    if has_legend:
+        lines += ["", LEGEND]
     for block in ("documented", "second_turn", *VARIANT_BLOCKS) if with_losses else ():
         lines += _losses(adapter, block)
     for loss in adapter.unused_losses:
@@ -107,6 +118,10 @@ def closing_text(adapter: AdapterResults) -> str:
     return "\n".join(map(printable, lines)) + "\n"
 
 
+def _has_unasked(cells: Sequence[Result]) -> bool:
+    return any("not_asked" in cell.aspects.values() for cell in cells)
+
+
 def title_of(adapter: AdapterResults) -> str:
     """Return name, version and target of an adapter, and the suite on which it was judged."""
     target = f" ({adapter.target})" if adapter.target != adapter.name else ""
@@ -136,8 +151,9 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
     number = number_of_findings(cells)
     if not number:
         return []
-    where = BLOCKS[block].lower()
-    tone: Tone = "plain" if block in VARIANT_BLOCKS else "red"
+    is_variant = block in VARIANT_BLOCKS
+    where = f"{BLOCKS[block].lower()} (never red)" if is_variant else BLOCKS[block].lower()
+    tone: Tone = "plain" if is_variant else "red"
     lines = ["", f"{plural(number, 'finding')}, {where}:"]
     for cause in causes_of(cells):
         first = cause.cells[0]
@@ -153,7 +169,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
             *_places(error_cells),
         ]
         lines.append(f"  run: {command_of(adapter, error_cells[0])}")
-    if block in VARIANT_BLOCKS and losses:
+    if is_variant and losses:
         failed = sum(cell.verdict == "failed" for cell in cells)
         number_in_cells = f"{plural(len(losses), 'finding')} in {plural(failed, 'cell')}"
         return [*lines, "", f"- {number_in_cells}: shown on the page that --report DIR writes"]

@@ -312,11 +312,13 @@ def read_for(adapter: str, number: int) -> str:
     return f"{adapter}: the harness read the wire for it in {plural(number, 'cell')}."
 
 
-def summary(results: Sequence[Result], unread: Sequence[Unread] = ()) -> str:
+def summary(results: Sequence[Result], unread: Sequence[Unread] = (), written: str = "") -> str:
     """Return the lines printed at the end of a run: first the number of cells that ran, if it is
     not the number of all, and whether nothing was compared. Then one line per provider and column,
     the adapters for which the harness read the wire, the whole run, and the origins of its streams.
-    ASCII, except for names. ``unread``: errors of specs that could not be read.
+    ASCII, except for names. ``unread``: errors of specs that could not be read. ``written``: the
+    sentence about the expectations that the run wrote. Then the run did something, even if nothing
+    was compared.
     """
     whole = tally(results)
     pairs = {
@@ -325,6 +327,8 @@ def summary(results: Sequence[Result], unread: Sequence[Unread] = ()) -> str:
     }
     width = max(map(len, pairs), default=0)
     lines = _not_green(whole) if results else []
+    if written:
+        lines = [*(line for line in lines if line != NOTHING_COMPARED), written]
     lines += [f"{pair:<{width}}  {counted.words}" for pair, counted in pairs.items()]
     lines += map(printable_lines, describe_raw(results))
     reason = "the specs could not be read" if unread else "no case was selected"

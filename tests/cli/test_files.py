@@ -89,7 +89,7 @@ def test_show_gives_one_line_a_frame_and_list_one_an_exchange(
     assert main(["show", "two.yaml"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "exchange 2: gemini-api, status 200, end complete",
-        "       0         -  text  start gemini-x  finish STOP",
+        '       0         -  start gemini-x  text "é\\u001b[2J"  finish STOP',
     ]
     assert main(["show", "two.yaml", "--list"]) == 0
     origin, first, second = capsys.readouterr().out.splitlines()

@@ -83,6 +83,10 @@ def test_a_loss_is_a_sentence_with_wire_native_event_and_command(
         "  text         1",
         "  finish       1",
         "",
+        "Documented wire: answers as the provider documents them. Variants: other forms; a failure"
+        " there is never red. Not asked: the adapter could not give the fact, or the answer failed"
+        " before it.",
+        "",
         "1 finding, documented wire:",
         "",
         "- finish lost: the wire ends with MAX_TOKENS; the adapter reports STOP",

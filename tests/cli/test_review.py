@@ -89,7 +89,8 @@ def test_equal_changes_are_decided_together(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert answer("A\nw\nx\nq\n", monkeypatch) == 1
-    assert "finish STOP" in capsys.readouterr().out  # the recording
+    shown = '  start gemini-x  text "é\\u001b[2J"  finish STOP\n'
+    assert shown in capsys.readouterr().out  # the recording
     text = PATH.read_text(encoding="utf-8")
     assert (text.count('"n": 1'), text.count("reviewed: no")) == (2, 1)
     assert answer("R\nr\n", monkeypatch) == 0

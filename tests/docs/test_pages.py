@@ -51,7 +51,6 @@ NEEDS = {
     "served-apis.md": ["serving.md"],
     "spec-language.md": ["cassette-format.md"],
     "adapter-programs.md": ["your-adapter.md"],
-    "exact-payloads.md": ["your-adapter.md"],
     "public-wires.md": ["your-adapter.md"],
     "generated-streams.md": ["laws.md"],
     "judge-results.md": ["judge.md"],

@@ -771,6 +771,14 @@ def test_a_lost_call_that_the_native_events_have_is_said_to_be_there(
     assert findings["calls"].reason == reason
 
 
+def test_the_native_event_of_an_equal_call_that_is_kept_is_not_that_of_the_lost_one() -> None:
+    wire = stop(call_part("f", "a", x=1), call_part("f", "b", x=1))
+    native = {"name": "f", "args": {"x": 1}}
+    findings = judged(wire, Call("a", "f", {"x": 1}), STOP, native=native)
+    (lost,) = [finding for finding in findings if finding.subject == "calls"]
+    assert lost.sentence == 'calls lost: 1 of 2 calls lost: f({"x": 1})'
+
+
 @pytest.mark.parametrize("reason", EXAMPLES)
 def test_each_reason_has_its_sentence(reason: str) -> None:
     maker, sentence = EXAMPLES[reason]

@@ -50,6 +50,25 @@ def test_the_lines_around_the_value_of_a_finding_are_shown() -> None:
     assert len(view.lines[2]) < WIDTH + 45
 
 
+def test_the_line_end_of_a_cut_line_is_shown_once() -> None:
+    finding = Finding("finish", "wrong", "finish", "MAX_TOKENS", "stop")
+    view = wire_view(finding, {"y": "y" * 400, "finish": "MAX_TOKENS"})
+    (line,) = view.lines
+    assert line.endswith(r'yyy", "finish": "MAX_TOKENS"} (443 characters) \n\n')
+
+
+def test_the_event_of_a_call_whose_id_is_lost_is_that_of_the_call() -> None:
+    calls = tuple(Entry({"run": name}, (Call(None, name, {}),)) for name in ("f", "g"))
+    transcript = Transcript((*calls, Entry({"end": True})))
+    for lost, first in (
+        (Finding("ids", "lost", "id-missing", "x7", place=Place(call=2)), 1),
+        (Finding("ids", "lost", "ids-missing", {"missing": 1, "of": 3, "first": "x7"}), 0),
+        (Finding("finish", "lost", "no-finish", "STOP"), None),
+    ):
+        _, native, _ = excerpts_of_answer([lost], answer({}), transcript)[lost.subject]
+        assert native.first == first
+
+
 def test_without_a_line_that_has_a_value_the_last_lines_are_shown() -> None:
     finding = Finding("finish", "lost", "no-finish", "MAX_TOKENS")
     view = wire_view(finding, *({"line": number} for number in range(9)))

@@ -53,12 +53,15 @@ def test_changed_expectations_are_rewritten_and_marked(
     assert [line for line in result.outlines if "specs/hello.yaml::" in line] == [
         "updated: specs/hello.yaml::hello[mine], `reviewed: no`"
     ]
-    assert "1 cell not reviewed: `harness review` goes through them" in result.outlines
+    assert "1 expectation rewritten, not yet reviewed: harness review" in result.outlines
+    assert "Nothing was compared." not in result.outlines
     expected = SPEC.replace(EXPECTED, UPDATED).replace("hello\n", "hello\n  reviewed: no\n", 1)
     assert path.read_text(encoding="utf-8") == expected
     assert before_update(path) == SPEC
     again = project.runpytest_subprocess(*arguments, "--harness-update")
     again.assert_outcomes(skipped=1)
+    assert "Nothing was compared." in again.outlines
+    assert "1 cell not reviewed: `harness review` goes through them" in again.outlines
     assert path.read_text(encoding="utf-8") == expected
 
 
@@ -94,7 +97,12 @@ def test_accept_says_that_it_changes_no_red_cell(
     project.makeini(INI)
     write(project, "mine.py", MINE)
     path = write(project, "specs/hello.yaml", SPEC)
-    run(project, "--harness-accept").stdout.fnmatch_lines(
+    result = run(project, "--harness-accept")
+    (way_out,) = [line for line in result.outlines if line.startswith("intended?")]
+    assert way_out == (
+        "intended? pytest 'specs/hello.yaml::hello[mine]' --harness-update, then harness review"
+    )
+    result.stdout.fnmatch_lines(
         [
             "1 red cell not changed: --harness-accept fills empty expectations only; --harness-update"
             " rewrites those that no longer hold"
@@ -122,7 +130,9 @@ def test_a_value_that_another_run_would_not_give_is_filled_in_as_any(
     project.makeini(INI)
     write(project, "mine.py", MINE)
     path = write(project, "specs/hello.yaml", CASE.partition("    unified-llm")[0] + "    mine:\n")
-    run(project, "--harness-accept").assert_outcomes(skipped=1)
+    result = run(project, "--harness-accept")
+    result.assert_outcomes(skipped=1)
+    assert "1 expectation filled in, not yet reviewed: harness review" in result.outlines
     assert path.read_text(encoding="utf-8").endswith(
         '      - {"type": "start", "run_id": {"$any": "string"}}\n'
         '      - {"type": "text", "text": "Hel", "n": 1}\n'

@@ -13,7 +13,7 @@ from harness.judging.judge_results import JudgeResults, decode_results, encode_r
 from harness.judging.results import Evidence, Stream, unjudged
 from harness.report import ReportError, Run, compare_runs, render_index
 from harness.report.aspect_counts import command_of, errors_of, losses_of
-from harness.report.aspect_text import closing_text, results_text
+from harness.report.aspect_text import LEGEND, closing_text, results_text
 from harness.report.compare import ChangeKind, changes_text, count_kinds
 from harness.report.judge_run import compared_runs, merge_results, run_of
 from tests.report.page_reader import Page
@@ -132,15 +132,16 @@ def test_variants_are_never_red_and_errors_are() -> None:
 def test_the_text_has_each_block_and_each_finding() -> None:
     text = results_text(SHOP)
     assert "Documented wire: 1 of 4 cells passed, 2 failed, 1 error\n" in text
-    assert "Variants: 0 of 1 cell passed, 1 failed\n" in text
+    assert "Variants (never red): 0 of 1 cell passed, 1 failed\n" in text
     assert "Second turn: 0 of 1 cell passed, 1 failed\n" in text
     assert "- error: it never asked\n  cassette gemini-api/d, exchange 1\n" in text
     assert "- finish wrong in 2 cells: the wire ends with 1; the adapter gives no reason\n" in text
     assert "  also in gemini-api/a:2\n  wire    frame 7\n  native  another\n" in text
+    assert text.count(f"\n\n{LEGEND}\n\n") == 1
     assert "declared loss media: no cell shows it" in text
     assert "lost: gone" not in text, "a loss in a variant is counted only"
     page_only = "- 1 finding in 1 cell: shown on the page that --report DIR writes\n"
-    assert f"1 finding, variants:\n\n{page_only}" in text
+    assert f"1 finding, variants (never red):\n\n{page_only}" in text
     assert "gives no reason" not in results_text(SHOP, with_losses=False)
 
 
@@ -164,12 +165,11 @@ def test_many_findings_end_with_the_one_of_the_most_cells_and_its_command() -> N
 def test_the_text_has_the_errors_of_variants() -> None:
     broken = error("it hung", "gemini-api/b", 4, block="variant")
     text = results_text(replace(SHOP, cells=(*SHOP.cells, broken)))
-    assert (
-        "2 findings, variants:\n\n- error: it hung\n  cassette gemini-api/b, exchange 4\n" in text
-    )
+    head = "2 findings, variants (never red):\n\n- error: it hung\n"
+    assert f"{head}  cassette gemini-api/b, exchange 4\n" in text
     assert "--cassettes gemini-api/b:4\n\n- 1 finding in 1 cell: shown on the page" in text
     alone = results_text(replace(SHOP, cells=(broken,)))
-    assert "1 finding, variants:\n\n- error: it hung\n" in alone
+    assert "1 finding, variants (never red):\n\n- error: it hung\n" in alone
     assert "shown on the page" not in alone
 
 
@@ -207,8 +207,8 @@ def test_the_second_turn_of_a_variant_is_counted_apart() -> None:
     )
     assert not adapter.red
     text = results_text(adapter)
-    assert "Second turn of variants: 0 of 2 cells passed, 1 failed, 1 error\n" in text
-    assert "2 findings, second turn of variants:\n\n- error: it hung\n" in text
+    assert "Second turn of variants (never red): 0 of 2 cells passed, 1 failed, 1 error\n" in text
+    assert "2 findings, second turn of variants (never red):\n\n- error: it hung\n" in text
     assert "- 1 finding in 1 cell: shown on the page that --report DIR writes\n" in text
     assert "Second turn: " not in text
     page = Page(render_index(run_of(JudgeResults((adapter,))))).text
