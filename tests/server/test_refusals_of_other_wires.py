@@ -72,7 +72,7 @@ MESSAGES_CASES: Final[dict[str, tuple[Body, str, Body]]] = {
     "tool-use-twice": (
         messages(ASK, said(USE, USE), sent(RESULT)),
         "messages.1.content.1: `tool_use` ids must be unique",
-        messages(ASK, said(USE, OTHER_USE), sent(RESULT, {**RESULT, "tool_use_id": "toolu_2"})),
+        messages(ASK, said(USE), sent(RESULT), said(USE), sent(RESULT)),
     ),
     "tool-use-without-result": (
         messages(ASK, said(USE, OTHER_USE), sent(RESULT)),

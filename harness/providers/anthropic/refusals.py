@@ -72,15 +72,16 @@ def _text_empty(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
 
 
 def _use_twice(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
-    seen: list[Any] = []
-    for index, _, blocks in _messages(body):
-        for place, block in enumerate(blocks):
-            if block.get("type") == "tool_use":
-                if block.get("id") in seen:
-                    yield RuleBreak(
-                        f"messages.{index}.content.{place}: `tool_use` ids must be unique"
-                    )
-                seen.append(block.get("id"))
+    for turn in _turns(body):
+        seen: list[Any] = []  # the API has answered a request with one id in two turns
+        for index, _, blocks in turn:
+            for place, block in enumerate(blocks):
+                if block.get("type") == "tool_use":
+                    if block.get("id") in seen:
+                        yield RuleBreak(
+                            f"messages.{index}.content.{place}: `tool_use` ids must be unique"
+                        )
+                    seen.append(block.get("id"))
 
 
 def _use_without_result(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
@@ -191,7 +192,7 @@ REFUSALS: Final = RequestRules(
         ),
         RequestRule(
             "tool-use-twice",
-            "Two `tool_use` blocks with one id.",
+            "Two `tool_use` blocks of one turn with one id.",
             f"{_THREAD}/anthropics/claude-code/issues/20901",
             _use_twice,
         ),
