@@ -10,10 +10,10 @@ from typing import Any
 from ..endpoints import ENDPOINTS
 from ..settings import Settings
 from ..tape import Tape
-from .library_driver import LibraryDriver, base_url_of, client_of, key_of
+from .sdk_driver import SdkDriver, base_url_of, client_of, key_of
 
 
-class OpenAiDriver(LibraryDriver):
+class OpenAiDriver(SdkDriver):
     """Sends requests with a key."""
 
     def __init__(self, tape: Tape, settings: Settings) -> None:

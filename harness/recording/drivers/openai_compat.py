@@ -13,12 +13,12 @@ from ..endpoints import ENDPOINTS
 from ..settings import MissingCredentials, MissingLibrary, Settings
 from ..tape import Tape
 from .genai import gemini_key
-from .library_driver import LibraryDriver, client_of
+from .sdk_driver import SdkDriver, client_of
 
 _SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)
 
 
-class OpenAiCompatDriver(LibraryDriver):
+class OpenAiCompatDriver(SdkDriver):
     """Sends requests to the Gemini API with a key, or to Vertex AI with Application Default
     Credentials if the settings have a project.
     """

@@ -41,7 +41,7 @@ def base_url_of(settings: Settings, provider: str) -> str:
     return base.rstrip("/")
 
 
-class LibraryDriver(ABC):
+class SdkDriver(ABC):
     """Sends requests with a client of `anthropic` or `openai`. ``extra_body`` sends the fields that
     the library does not know.
     """
