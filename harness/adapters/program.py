@@ -227,4 +227,5 @@ def _raised(value: Any, name: str, language: str) -> Raised | None:
         str(value.get("traceback") or ""),
         str(value.get("place") or ""),
         crash if isinstance(crash, bool) else is_crash_by_name(kind, language),
+        value.get("in_shim") is True,
     )

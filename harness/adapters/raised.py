@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Final
 
 from harness.facts import Raised
-from harness.recording.user_code import is_users
+from harness.recording.user_code import is_standard, is_users
 
 from .crash import is_crash
 
@@ -46,6 +46,7 @@ def raised_by(error: BaseException) -> Raised:
         shown,
         place_of(error),
         is_crash(error),
+        is_in_shim(error),
     )
 
 
@@ -79,3 +80,11 @@ def place_of(error: BaseException) -> str:
     own = [(file, line) for file, line in frames if is_users(file)]
     file, line = (own or frames)[-1]
     return f"{Path(file).name}:{line}"
+
+
+def is_in_shim(error: BaseException) -> bool:
+    """Return whether the shim's own code raised a trimmed exception, or called what raised it in
+    the standard library.
+    """
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return [file for file in files if not is_standard(file)][-1:] == files[:1]

@@ -104,6 +104,7 @@ def _answer(function: FunctionAsker, given: Mapping[str, Any], loop: asyncio.Run
         "traceback": reply.raised.traceback,
         "place": reply.raised.place,
         "crash": reply.raised.crash,
+        "in_shim": reply.raised.in_shim,
     }
     _write(number, raised=raised, skipped=reply.skipped)
 

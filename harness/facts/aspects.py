@@ -419,7 +419,8 @@ class _Judge:
             return Finding(aspect, "not_asked", "asked-again")
         if (crash := carried.crash) and finding.verdict in ("lost", "raised"):
             given = {"words": crash.sentence, "type": crash.type, "place": crash.place}
-            return Finding(aspect, "raised", "crash", adapter=given)
+            reason = "shim-crash" if crash.in_shim else "crash"
+            return Finding(aspect, "raised", reason, adapter=given)
         if finding.red and self._is_needless:
             given = {"words": self._carried.words, "type": self._carried.exception}
             if self._asked_again:

@@ -91,6 +91,11 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         return self.verdict in RED
 
     @property
+    def is_crash(self) -> bool:
+        """Whether the aspect is missing because the adapter or its shim crashed."""
+        return self.reason in ("crash", "shim-crash")
+
+    @property
     def note(self) -> str:
         """The reason as a sentence without the subject; "" if there is no reason."""
         sentence = _SENTENCES.vformat(REASONS[self.reason].sentence, (), _fields(self))
@@ -241,6 +246,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     ),
     "crash": Reason(
         "the adapter crashed: {adapter[words]:words}", ("adapter[type]", "adapter[place]")
+    ),
+    "shim-crash": Reason(
+        "the shim crashed: {adapter[words]:words}", ("adapter[type]", "adapter[place]")
     ),
     "retried": Reason("asked again {adapter}×"),
     "needless": Reason("the adapter reports an error: {adapter[words]:words}", ("adapter[type]",)),

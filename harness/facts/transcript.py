@@ -49,6 +49,8 @@ class Raised:
     """The last of these frames that is not in a library, such as ``shim.py:12``."""
     crash: bool = False
     """Whether the adapter did not raise it on purpose, so it is no report about the answer."""
+    in_shim: bool = False
+    """Whether it was raised in the shim: the file of the function that the harness calls."""
 
     @property
     def sentence(self) -> str:

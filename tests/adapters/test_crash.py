@@ -110,7 +110,7 @@ def test_a_crash_is_no_error_that_names_the_reason(statement: str, tmp_path: Pat
         "usage": "raised",
         "needless_error": "raised",
     }
-    assert judged.sentence("finish").startswith("finish raised: the adapter crashed: ")
+    assert judged.aspects["finish"].is_crash
     assert len({finding.group[2:] for finding in judged.aspects.values() if finding.red}) == 1
 
 
@@ -194,6 +194,31 @@ def test_an_error_of_a_library_is_raised_on_purpose_and_one_of_the_standard_libr
         raised = transcript(shim(statement, tmp_path), answer("SPII")).raised
         assert raised is not None
         assert raised.crash is expected, statement
+
+
+def test_a_crash_in_the_shim_is_no_crash_of_the_adapter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "site-packages"
+    library.mkdir()
+    (library / "lib.py").write_text("def find(of, name):\n    return of[name]", encoding="utf-8")
+    (tmp_path / "own.py").write_text("def find(of, name):\n    return of[name]", encoding="utf-8")
+    for folder in (library, tmp_path):
+        monkeypatch.syspath_prepend(folder)
+    for name in ("lib", "own"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    for statement, expected in (
+        ("KNOWN[reason]", True),
+        ("json.loads(reason)", True),
+        ("import lib; lib.find(KNOWN, reason)", False),
+        ("import own; own.find(KNOWN, reason)", False),
+    ):
+        adapter = shim(statement, tmp_path)
+        raised = transcript(adapter, answer("SPII")).raised
+        assert raised is not None
+        assert raised.in_shim is expected, statement
+        finding = judge_exchange(answer("SPII"), adapter).aspects["finish"]
+        assert finding.reason == ("shim-crash" if expected else "crash")
 
 
 def test_an_exception_of_native_code_is_decided_by_its_type(tmp_path: Path) -> None:

@@ -514,6 +514,12 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged(stop(text("a")), raised=replace(RAISED, place="shim.py:7", crash=True)),
         "the adapter crashed: KeyError at shim.py:7: 'args'",
     ),
+    "shim-crash": (
+        lambda: judged(
+            stop(text("a")), raised=replace(RAISED, place="shim.py:7", crash=True, in_shim=True)
+        ),
+        "the shim crashed: KeyError at shim.py:7: 'args'",
+    ),
     # opaque values
     "values-missing": (
         lambda: judged(stop({"text": "a", "thoughtSignature": SIGNED}), Text("a"), STOP),
@@ -942,6 +948,11 @@ def test_a_repeated_call_keeps_its_own_group(name: str) -> None:
         ),
         (
             "crash",
+            {"words": "a", "type": "KeyError", "place": "shim.py:7"},
+            {"words": "a", "type": "KeyError", "place": "shim.py:9"},
+        ),
+        (
+            "shim-crash",
             {"words": "a", "type": "KeyError", "place": "shim.py:7"},
             {"words": "a", "type": "KeyError", "place": "shim.py:9"},
         ),
