@@ -57,7 +57,7 @@ def unread_wire(question: Question, providers: Collection[str]) -> str:
     # a case may name the provider gemini for a cassette of code-assist
     for wire in (chosen, question.exchange.provider or chosen):
         if wire not in providers:
-            return f"it reads {', '.join(providers)}; the wire is {wire}"
+            return f"another wire; it reads {', '.join(providers)}"
     return ""
 
 

@@ -503,13 +503,13 @@ def test_calls_have_ids_names_and_arguments(tmp_path: Path) -> None:
 def test_a_function_names_the_wires_that_it_reads(tmp_path: Path) -> None:
     shim = "def replay(e): return [({}, [])]\n"
     other = function_adapter(shim + "PROVIDERS = ('vertex-ai',)", tmp_path)
-    assert transcript(other).skipped == "it reads vertex-ai; the wire is gemini-api"
+    assert transcript(other).skipped == "another wire; it reads vertex-ai"
     own = function_adapter(shim + "PROVIDERS = ('gemini-api', 'vertex-ai')", tmp_path)
     assert (transcript(own).skipped, len(transcript(own).entries)) == ("", 1)
     envelope = replace(EXCHANGE, provider="code-assist")
     as_gemini = own.with_options(RunOptions(provider="gemini-api"))
     assert transcript(as_gemini, envelope).skipped == (
-        "it reads gemini-api, vertex-ai; the wire is code-assist"
+        "another wire; it reads gemini-api, vertex-ai"
     )
     with pytest.raises(AdapterError, match="names claude; expected gemini-api"):
         function_adapter(shim + "PROVIDERS = ('claude',)", tmp_path)
