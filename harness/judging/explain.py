@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from harness.facts import Finding
@@ -32,10 +32,11 @@ def explain(result: Result, place: str) -> str:
     ]
     origin = result.origin
     if origin:
-        made = f"{origin.kind} {origin.date or 'at an unknown date'}"
+        made = f"{origin.kind} {origin.date or 'on a day that is not known'}"
+        end = "its end was not recorded" if result.end == "unknown" else f"end {result.end}"
         lines.append(
             f"cassette:    {printable(result.cassette)}, exchange {result.exchange}"
-            f" ({result.provider}; {made}; end {result.end})"
+            f" ({result.provider}; {made}; {end})"
         )
     if "\n" in result.reason:  # otherwise the first line has the reason
         lines.append(f"{result.verdict}: {printable_lines(result.reason)}")
@@ -53,6 +54,12 @@ def explain(result: Result, place: str) -> str:
 
 _EVIDENCE: Final[Mapping[str, str]] = {"frames": "wire", "native": "native", "requests": "request"}
 """The layers of an excerpt of which the line in question is shown, with their words."""
+_EMPTY: Final[Mapping[str, str]] = {
+    "frames": "no bytes",
+    "native": "no event",
+    "requests": "no request",
+}
+"""The words for a layer without a line."""
 
 
 def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]:
@@ -60,26 +67,30 @@ def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]
     native events or of the request, and a command that shows the finding. ``argument``: the adapter
     as ``harness judge`` names it.
     """
-    views = result.evidence.excerpts.get(finding.subject, ()) if result.evidence else ()
     lines = [f"  requests: {printable(result.requests)}"] if result.requests else []
     lines += [f"  {'log':<8}{printable(line)}" for line in result.log.splitlines()[-MOST_LOG:]]
     lines += [
-        f"  {_EVIDENCE[view.layer]:<8}{printable(_line_of(view, finding, result))}"
-        for view in views
+        f"  {_EVIDENCE[view.layer]:<8}{printable(_line_of(view))}"
+        for view in _views(result, finding)
         if view.layer in _EVIDENCE
     ]
     return [*lines, f"  run: {printable(judge_command(argument, result, finding))}"]
 
 
-def _line_of(view: LayerView, finding: Finding, result: Result) -> str:
-    """Return the marked line, else the last line. The id of a call that is lost has no event."""
+def _views(result: Result, finding: Finding) -> Sequence[LayerView]:
+    """Return the excerpts of a finding. The id of a call that is lost has those of the call."""
+    if result.evidence is None:
+        return ()
+    is_call_lost = any(other.reason == "calls-missing" for other in result.findings)
+    subject = "calls" if finding.reason == "ids-missing" and is_call_lost else finding.subject
+    return result.evidence.excerpts.get(subject, ())
+
+
+def _line_of(view: LayerView) -> str:
+    """Return the marked line, else the last line."""
     if not view.lines:
-        return "nothing"
-    if view.first is None and view.layer == "native" and finding.reason == "ids-missing":
-        is_call_lost = any(other.reason == "calls-missing" for other in result.findings)
-        return "no event for these bytes" if is_call_lost else view.lines[-1]
-    at = len(view.lines) - 1 if view.first is None else view.first - view.start
-    return view.lines[at]
+        return _EMPTY[view.layer]
+    return view.lines[-1 if view.first is None else view.first - view.start]
 
 
 def judge_command(argument: str, cell: Result, finding: Finding | None = None) -> str:

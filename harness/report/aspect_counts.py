@@ -14,6 +14,7 @@ from harness.judging.results import Result
 from harness.providers.oracle import SecondTurnAspect
 
 from .causes import MOST_EXCEPTIONS, Cause, Shared, find_causes, is_silent, share_property
+from .plainest import plainest_at, plainest_first
 from .tally import read_for
 
 BLOCKS: Final = {
@@ -69,24 +70,32 @@ class Loss:
 
     @property
     def sentence(self) -> str:
-        """The verdict, the number of cells, and the reason in the first cell."""
-        words = f"{self.aspect} {self.verdict}".replace("_", " ")
+        """The verdict or the crash, the number of cells, and the reason in the first cell."""
+        words, note = f"{self.aspect} {self.verdict}".replace("_", " "), self.findings[0].note
+        if self.findings[0].is_crash and self.aspect == NEEDLESS_ERROR:
+            words, _, note = note.partition(": ")
         head = f"{words} in {len(self.cells):,} cells" if len(self.cells) > 1 else words
-        return f"{head}: {self.note}" if self.note else head
+        return ": ".join(filter(None, (head, self._contrast, note)))
 
     @property
     def note(self) -> str:
         """The reason in the first cell, after the property that all these cells share."""
-        note = self.findings[0].note
-        if self.shared is None:
-            return note
-        shared = f"{self.shared.subject}, right {self.shared.contrast}"
-        return f"{shared}: {note}" if note else shared
+        return ": ".join(filter(None, (self._contrast, self.findings[0].note)))
+
+    @property
+    def _contrast(self) -> str:
+        return f"{self.shared.subject}, right {self.shared.contrast}" if self.shared else ""
 
     def add(self, cell: Result, finding: Finding) -> None:
         """Add a cell with its finding."""
         self.cells.append(cell)
         self.findings.append(finding)
+
+    def begin_with_plainest(self) -> None:
+        """Move the plainest cell to the front, because it is the one that is shown."""
+        at = plainest_at(self.cells)
+        self.cells.insert(0, self.cells.pop(at))
+        self.findings.insert(0, self.findings.pop(at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +171,7 @@ def losses_of(cells: Iterable[Result]) -> list[Loss]:
                 losses.setdefault(key, Loss(finding.subject, finding.verdict)).add(cell, finding)
     groups = list(losses.values())
     for number, loss in enumerate(groups):
+        loss.begin_with_plainest()
         judged = [cell for cell in streams if cell.aspects.get(loss.aspect) in COMPARED]
         groups[number] = replace(loss, shared=share_property(loss.aspect, loss.cells, judged))
     ranks: dict[str, tuple[bool, int]] = {}
@@ -246,7 +256,7 @@ def errors_of(cells: Iterable[Result]) -> list[list[Result]]:
         if cell.verdict == "error":
             group = cell.findings[0].group if cell.findings else (cell.reason,)
             errors.setdefault(group, []).append(cell)
-    return list(errors.values())
+    return [plainest_first(alike) for alike in errors.values()]
 
 
 def describe_raw(adapters: Iterable[AdapterResults]) -> list[str]:

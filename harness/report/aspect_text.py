@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal
 
 from harness.facts import Finding
@@ -32,6 +33,8 @@ VARIANT_BLOCKS: Final = ("variant", "second_turn_of_variants")
 """The sections in which nothing is red."""
 FEW_FINDINGS: Final = 3
 """Findings that need no summary below them."""
+MOST_REASONS: Final = 3
+"""Reasons of cells that were not run."""
 MAX_SENTENCE: Final = 160
 """Characters of a finding in the summary."""
 LEGEND: Final = (
@@ -81,7 +84,7 @@ def results_text(
                 tone = "red"
             note = " (never red)" if counted.red and block in VARIANT_BLOCKS else ""
             words = f"{BLOCKS[block]}{note}: {counted.words}"
-            lines += ["", _Toned(tone, words), *matrix_lines(cells)]
+            lines += ["", _Toned(tone, words), *matrix_lines(cells), *_not_run(cells)]
             has_legend |= block in VARIANT_BLOCKS or _has_unasked(cells)
     if has_legend:
         lines += ["", LEGEND]
@@ -95,8 +98,8 @@ def results_text(
 
 
 def closing_text(adapter: AdapterResults) -> str:
-    """Return the last lines for a terminal after many findings: the number of red cells, the
-    finding with the most cells, and the command that shows its first cell. "" after few findings.
+    """Return the last lines for a terminal after many findings: the number of red cells, and the
+    first finding with its command. "" after few findings.
     """
     sections = [adapter.sections[block] for block in ("documented", "second_turn")]
     if sum(map(number_of_findings, sections)) <= FEW_FINDINGS:
@@ -104,18 +107,33 @@ def closing_text(adapter: AdapterResults) -> str:
     cells = [cell for section in sections for cell in section]
     red = sum(VERDICTS_OF_CELLS[cell.verdict].red for cell in cells)
     judged = sum(cell.verdict != "not-run" for cell in cells)
-    found: list[tuple[str, list[Result], Finding | None]] = []
-    for section in sections:
-        found += [(cause.sentence, cause.cells, None) for cause in causes_of(section)]
-        found += [(alike[0].reason, alike, None) for alike in errors_of(section)]
-        found += [(loss.sentence, loss.cells, loss.findings[0]) for loss in losses_of(section)]
-    sentence, alike, finding = max(found, key=lambda one: len(one[1]))
+    sentence, first, finding = next(found for section in sections for found in _findings(section))
     lines = [
         f"{red:,} of {plural(judged, 'cell')} are red.",
-        f"The finding with the most cells: {excerpt(sentence, MAX_SENTENCE)}",
-        f"Begin with: {command_of(adapter, alike[0], finding)}",
+        f"Begin with the first finding: {excerpt(sentence, MAX_SENTENCE)}",
+        f"  run: {command_of(adapter, first, finding)}",
     ]
     return "\n".join(map(printable, lines)) + "\n"
+
+
+def _findings(cells: Sequence[Result]) -> Iterator[tuple[str, Result, Finding | None]]:
+    """Yield the sentence, the first cell and its finding for each finding, in the order shown."""
+    for cause in causes_of(cells):
+        yield cause.sentence, cause.cells[0], None
+    for alike in errors_of(cells):
+        yield alike[0].reason, alike[0], None
+    for loss in losses_of(cells):
+        yield loss.sentence, loss.cells[0], loss.findings[0]
+
+
+def _not_run(cells: Sequence[Result]) -> list[str]:
+    """Return a line with the reasons why cells were not run, the most frequent ones first."""
+    reasons = Counter(cell.reason for cell in cells if cell.verdict == "not-run")
+    most = reasons.most_common(MOST_REASONS)
+    words = [f"{number:,} ({excerpt(reason, MAX_SENTENCE)})" for reason, number in most]
+    if more := reasons.total() - sum(number for _, number in most):
+        words.append(f"{more:,} for other reasons")
+    return [f"  not run: {', '.join(words)}"] if words else []
 
 
 def _has_unasked(cells: Sequence[Result]) -> bool:

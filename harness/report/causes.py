@@ -4,7 +4,7 @@ cells with a better verdict do not have.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +12,8 @@ from harness.facts import RED
 from harness.judging.results import PropertyKind, Result, WireProperty
 from harness.judging.wire_properties import DOCUMENT, EVENTS
 from harness.stream.printable import plural
+
+from .plainest import plainest_first
 
 Alike = tuple[WireProperty, ...]
 """Properties of which a cell has one: the line ends of a stream of several messages, or of one."""
@@ -25,6 +27,11 @@ _COMPARED: Final[Sequence[Sequence[PropertyKind]]] = (
     ("framing",),
 )
 """The kinds of properties that may be a cause, in order."""
+_UNEXPECTED: Final[Mapping[tuple[PropertyKind, ...], Sequence[str]]] = {
+    ("line ends", "last line end"): ("CRLF", "CR"),
+    ("framing",): (DOCUMENT,),
+}
+"""The properties that are a possible cause if no cell with a fact was judged."""
 _ORDER: Final = ("line ends", "framing", "field")
 _WITH: Final = {
     "wire": "of {}",
@@ -68,17 +75,18 @@ class Shared:
     """The number of judged cells without the property."""
     others: tuple[str, ...]
     """The other values of the same kind that the better cells have."""
+    crashed: int = 0
+    """The number of judged cells with the property in which the adapter crashed."""
 
     @property
     def subject(self) -> str:
-        """``200 of the 204 streams with CRLF line ends``."""
+        """``200 of the 204 streams with CRLF line ends (4 crashed)``."""
         noun = "stream" if self.wire.kind == "line ends" else "answer"
-        number = (
-            f"all {plural(self.number, noun)}"
-            if self.number == self.of
-            else f"{self.number:,} of the {plural(self.of, noun)}"
-        )
-        return f"{number} {_WITH[self.wire.kind].format(self.wire.value)}"
+        number = f"{self.number:,} of the {plural(self.of, noun)}"
+        if self.number == self.of:
+            number = f"{'the' if self.of == 1 else 'all'} {plural(self.of, noun)}"
+        crashed = f" ({self.crashed:,} crashed)" if self.crashed else ""
+        return f"{number} {_WITH[self.wire.kind].format(self.wire.value)}{crashed}"
 
     @property
     def contrast(self) -> str:
@@ -97,14 +105,20 @@ class Cause:
 
     @property
     def sentence(self) -> str:
-        """``nothing for all 40 streams with CRLF line ends, something for the 3 with LF``."""
-        return f"nothing for {self.shared.subject}, something {self.shared.contrast}"
+        """``nothing for all 40 streams with CRLF line ends, something for the 3 with LF``. Without
+        a cell of another property, it ends before the comma.
+        """
+        contrast = f", something {self.shared.contrast}" if self.shared.right else ""
+        return f"nothing for {self.shared.subject}{contrast}"
 
     @property
     def remedy(self) -> str:
         """What to change, "" if that is not known."""
         wire = self.shared.wire
-        return _REMEDIES.get(wire.value if wire.kind == "framing" else wire.kind, "")
+        remedy = _REMEDIES.get(wire.value if wire.kind == "framing" else wire.kind, "")
+        if self.shared.right:
+            return remedy
+        return f"{remedy}. This is only a possible cause: no other answers were judged"
 
 
 def find_causes(cells: Iterable[Result]) -> list[Cause]:
@@ -139,7 +153,9 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
             causes.append(cause)
     for wire, cells_of_cause in own.items():
         if found := _shared(common[wire], cells_of_cause, judged, filter(_is_read, judged)):
-            causes.append(Cause(found, cells_of_cause))
+            causes.append(Cause(found, plainest_first(cells_of_cause)))
+    if not causes and len(silent) == len(judged) and not any(map(_gave_events, silent)):
+        causes += _possible_causes(silent)
     return sorted(causes, key=lambda cause: -len(cause.cells))
 
 
@@ -180,7 +196,26 @@ def _cause_of_wire(provider: str, silent: list[Result], judged: Sequence[Result]
     if len(silent) < FEWEST or len(silent) * 2 < number or not right:
         return None
     wire = WireProperty("wire", provider)
-    return Cause(Shared(wire, len(silent), number, right, len(others), ()), silent)
+    return Cause(Shared(wire, len(silent), number, right, len(others), ()), plainest_first(silent))
+
+
+def _possible_causes(silent: list[Result]) -> Iterator[Cause]:
+    """Yield a property that all these cells have, and that a simple reader does not expect. There
+    is no other cell to compare them with.
+    """
+    for kinds, values in _UNEXPECTED.items():
+        for value in values:
+            if all(_has(cell, [WireProperty(kind, value) for kind in kinds]) for cell in silent):
+                number = len(silent)
+                shared = Shared(WireProperty(kinds[0], value), number, number, 0, 0, ())
+                yield Cause(shared, plainest_first(silent))
+                return
+
+
+def _gave_events(cell: Result) -> bool:
+    """Return whether the adapter gave a native event, with or without a fact."""
+    excerpts = cell.evidence.excerpts.values() if cell.evidence else ()
+    return any(view.layer == "native" and view.lines for views in excerpts for view in views)
 
 
 def share_property(aspect: str, red: Sequence[Result], judged: Iterable[Result]) -> Shared | None:
@@ -218,15 +253,21 @@ def _shared(
         without = [cell for cell in without if _has(cell, properties)]
     if not better:
         return None
-    return Shared(wire, len(red), having, len(better), len(without), others)
+    crashed = sum(map(has_crashed, (cell for cell in judged if _has(cell, alike))))
+    return Shared(wire, len(red), having, len(better), len(without), others, crashed)
 
 
-def _has(cell: Result, alike: Alike) -> bool:
+def _has(cell: Result, alike: Iterable[WireProperty]) -> bool:
     return any(wire in cell.properties for wire in alike)
 
 
 def _of_kind(cells: Iterable[Result], kinds: Container[str]) -> Iterator[WireProperty]:
     return (wire for cell in cells for wire in cell.properties if wire.kind in kinds)
+
+
+def has_crashed(cell: Result) -> bool:
+    """Return whether the adapter or its shim crashed."""
+    return any(finding.is_crash for finding in cell.red_findings)
 
 
 def is_silent(cell: Result) -> bool:

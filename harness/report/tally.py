@@ -286,7 +286,7 @@ def describe_origins(results: Sequence[Result]) -> str:
         compared = any(VERDICTS[result.verdict].compared for result in results)
         return "Only requests were compared, no stream." if compared else "No comparison ran."
     if len(groups) == 1:
-        subject = f"All {total:,} streams are" if total > 1 else "The one stream is"
+        subject = f"All {total:,} streams are" if total > 1 else "The only stream is"
         sentence = f"{subject} {ORIGINS[groups[0].kind]}."
     else:
         numbers = [f"{group.number:,}" for group in groups]

@@ -275,7 +275,7 @@ def test_an_adapter_that_raises_is_judged_on_the_other_exchanges(
     assert first["aspects"]["finish"] == "raised"
     out = capsys.readouterr().out
     assert out.count("- ") == 1, "one exception is one finding"
-    assert "needless error raised: the adapter crashed: ZeroDivisionError at " in out
+    assert "- the shim crashed: ZeroDivisionError at " in out
     assert second["aspects"] == {"text": "kept", "finish": "kept"}
 
 

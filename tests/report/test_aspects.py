@@ -16,6 +16,7 @@ from harness.report.aspect_counts import command_of, errors_of, losses_of
 from harness.report.aspect_text import LEGEND, closing_text, results_text
 from harness.report.compare import ChangeKind, changes_text, count_kinds
 from harness.report.judge_run import compared_runs, merge_results, run_of
+from harness.report.plainest import plainest_first
 from tests.report.page_reader import Page
 from tests.support.aspect_samples import (
     HOSTILE_RESULTS,
@@ -145,14 +146,13 @@ def test_the_text_has_each_block_and_each_finding() -> None:
     assert "gives no reason" not in results_text(SHOP, with_losses=False)
 
 
-def test_many_findings_end_with_the_one_of_the_most_cells_and_its_command() -> None:
+def test_many_findings_end_with_the_first_one_and_its_command() -> None:
     assert len(losses_of(SHOP.sections["documented"])) == 2
     assert "red" not in closing_text(replace(SHOP, second_turn=())), "three findings fit a screen"
     assert closing_text(SHOP).splitlines() == [
         "4 of 5 cells are red.",
-        "The finding with the most cells: finish wrong in 2 cells: the wire ends with 1; the adapter"
-        " gives no reason",
-        "Begin with: harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:1",
+        "Begin with the first finding: it never asked",
+        "  run: harness judge 'shop = serve: shims:shop' --cassettes gemini-api/d:1",
     ]
     hostile = HOSTILE_RESULTS.adapters[0]
     many = [red(f"aspect-{number}", "lost", HOSTILE) for number in range(4)]
@@ -160,6 +160,38 @@ def test_many_findings_end_with_the_one_of_the_most_cells_and_its_command() -> N
     assert text.count("\n") == 3
     text.encode()
     assert not re.search(r"[\x00\x1b\x9b\u200b\u202e\u2066\U000e0041]", text)
+
+
+@pytest.mark.parametrize(
+    ("reason", "who"), [("crash", "the adapter crashed"), ("shim-crash", "the shim crashed")]
+)
+def test_a_crash_is_named_before_the_number_of_its_cells(reason: str, who: str) -> None:
+    given = {"words": "KeyError at shim.py:7: 'parts'", "type": "KeyError", "place": "shim.py:7"}
+    crash = Finding("needless_error", "raised", reason, adapter=given)
+    cells = [with_findings(cell(exchange=number), crash) for number in (1, 2)]
+    assert [loss.sentence for loss in losses_of(cells)] == [
+        f"{who} in 2 cells: KeyError at shim.py:7: 'parts'"
+    ]
+
+
+def test_a_finding_shows_its_plainest_cell() -> None:
+    plain = replace(cell("gemini-api/text", text="lost"), provider="gemini-api")
+    several = replace(cell("gemini-api/a", text="lost", usage="kept"), provider="gemini-api")
+    broken = replace(cell("gemini-api/b", text="lost", error="kept"), provider="gemini-api")
+    whole = replace(cell("gemini-api/c", text="lost"), provider="gemini-api", unary=True)
+    foreign = replace(cell("agy/a", text="lost"), provider="agy")
+    for other in (several, broken, foreign):
+        (loss,) = losses_of([other, plain])
+        assert [own.cassette for own in loss.cells] == ["gemini-api/text", other.cassette]
+    assert plainest_first([whole, broken, foreign, plain]) == [plain, whole, broken, foreign]
+
+
+def test_the_reasons_of_cells_that_were_not_run_are_below_the_table() -> None:
+    reasons = ["only streams"] * 3 + ["a"] * 2 + ["b"] * 2 + ["c"]
+    cells = [replace(cell(exchange=at), reason=reason) for at, reason in enumerate(reasons, 1)]
+    text = results_text(replace(OTHER, cells=(*cells, cell(exchange=99, text="kept"))))
+    assert "  not run: 3 (only streams), 2 (a), 2 (b), 1 for other reasons\n" in text
+    assert "not run:" not in results_text(replace(OTHER, cells=(cell(text="kept"),)))
 
 
 def test_the_text_has_the_errors_of_variants() -> None:

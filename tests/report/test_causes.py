@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from harness.facts import AspectVerdict, Finding
 from harness.judging.judge_results import JudgeResults
-from harness.judging.results import Result, WireProperty
+from harness.judging.results import Evidence, LayerView, Result, WireProperty
 from harness.report import render_index
 from harness.report.aspect_counts import causes_of, hints_of, losses_of, number_of_findings
 from harness.report.aspect_text import results_text
@@ -104,6 +104,46 @@ def test_documents_are_a_cause_beside_the_line_ends_and_no_exception_from_it() -
 def test_without_a_contrast_there_is_no_cause() -> None:
     assert sentences(answers(4, "CRLF", text="lost")) == []
     assert sentences([*answers(4, "CRLF", text="lost"), *answers(3, text="kept")]) == []
+
+
+@pytest.mark.parametrize(
+    ("wire", "number", "sentence"),
+    [
+        ("CRLF", 4, "nothing for all 4 streams with CRLF line ends"),
+        ("CRLF", 1, "nothing for the 1 stream with CRLF line ends"),
+        ("CR", 2, "nothing for all 2 streams with CR line ends"),
+    ],
+)
+def test_without_a_contrast_unexpected_line_ends_are_a_possible_cause(
+    wire: str, number: int, sentence: str
+) -> None:
+    cells = [without_events(own) for own in answers(number, wire, text="lost")]
+    (cause,) = causes_of(cells)
+    assert cause.sentence == sentence
+    assert cause.remedy.startswith(r"take \r\n, \n and \r as line ends")
+    assert cause.remedy.endswith("This is only a possible cause: no other answers were judged")
+    other = [without_events(own) for own in answers(1, "LF", text="lost")]
+    assert sentences([*cells, *other]) == [], "line ends that every reader takes"
+    assert sentences([*cells, *answers(1, "", text="wrong")]) == []
+
+
+def without_events(result: Result) -> Result:
+    """The cell of an adapter that gave no event."""
+    views = (LayerView("frames", ("data: {}",), 0, 1, 0), LayerView("native", (), 0, 0))
+    return replace(result, evidence=Evidence(excerpts={"text": views}))
+
+
+def test_a_cause_names_the_cells_in_which_the_adapter_crashed() -> None:
+    silent = answers(20, "CRLF", text="lost")
+    crash = Finding(
+        "needless_error", "raised", "crash", adapter={"words": "KeyError", "type": "KeyError"}
+    )
+    (crashed,) = answers(1, "CRLF", text="lost")
+    crashed = with_findings(replace(crashed, exchange=99), crash)
+    assert sentences([*silent, crashed, *answers(1, "LF", text="kept")]) == [
+        "nothing for 20 of the 21 streams with CRLF line ends (1 crashed), something for the 1 with"
+        " LF"
+    ]
 
 
 def test_an_error_that_is_lost_too_is_a_cell_without_any_fact_and_a_kept_one_is_not() -> None:

@@ -366,7 +366,7 @@ RECORDED = Origin("recorded", date="2026-11-20")
         ),
         (
             [result(), result(adapter="unified-llm")],
-            "The one stream is written by hand. `harness record` records streams from a live provider.",
+            "The only stream is written by hand. `harness record` records streams from a live provider.",
         ),
         (
             [result(exchange=n + 1) for n in range(46)],
@@ -381,14 +381,14 @@ RECORDED = Origin("recorded", date="2026-11-20")
             "1 of 2 streams is recorded from a real client and a local server, 1 is written by hand."
             " `harness record` records streams from a live provider.",
         ),
-        ([result(origin=RECORDED)], "The one stream is recorded from a live provider."),
+        ([result(origin=RECORDED)], "The only stream is recorded from a live provider."),
         (
             [result(origin=Origin("imported"))],
-            "The one stream is imported.",
+            "The only stream is imported.",
         ),
         (
             [result(origin=None)],
-            "The one stream is of unknown origin. `harness record` records streams from a live provider.",
+            "The only stream is of unknown origin. `harness record` records streams from a live provider.",
         ),
     ],
 )
