@@ -10,6 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import parent_process
+from multiprocessing.connection import wait
+from threading import Thread
 from typing import Any
 
 from .files import need
@@ -59,6 +62,7 @@ def process_engine(jobs: int) -> Engine:
                     *graph(run_part, parts),
                     scheduler="processes" if jobs > 1 else "synchronous",
                     num_workers=jobs,
+                    initializer=end_with_parent,
                     chunksize=1,
                     optimize_graph=False,
                 )
@@ -66,6 +70,20 @@ def process_engine(jobs: int) -> Engine:
             raise WorkerLost(str(error)) from None
 
     return run
+
+
+def end_with_parent() -> None:
+    """Let this worker process end as soon as its parent has ended. Otherwise the processes of a
+    sweep that was killed would wait for ever.
+    """
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)  # the main thread may be in native code
 
 
 def cluster_engine(address: str) -> Engine:

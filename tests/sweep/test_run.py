@@ -7,14 +7,17 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from time import sleep
 
 import msgspec
+import psutil
 import pytest
 
 from harness.sweep import parts
@@ -225,6 +228,44 @@ def test_a_worker_process_that_is_killed_loses_nothing() -> None:
     assert Path("killed").exists()
     assert summary.verdicts == {"passed": 12}
     assert [row.id for row in written_rows()] == [f"s{number:02}" for number in range(12)]
+
+
+def sleep_in_a_worker(part: InputPart) -> Summary:
+    """Run a part that lasts longer than the test."""
+    Path(f"worker-{os.getpid()}").touch()
+    sleep(600)
+    raise AssertionError("the process still runs")
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    """Wait at most a minute."""
+    for _ in range(600):
+        if is_true():
+            return
+        sleep(0.1)
+    pytest.fail("a minute was not enough")
+
+
+KILLED = """
+from harness.sweep import parts
+from harness.sweep.engines import process_engine
+from tests.sweep.test_run import planned, sleep_in_a_worker
+
+if __name__ == "__main__":
+    parts.PART_BYTES = 1500
+    process_engine(2)(sleep_in_a_worker, planned().parts, lambda part, summary: None)
+"""
+
+
+@pytest.mark.slow
+def test_the_processes_of_a_killed_sweep_end(tmp_path: Path) -> None:
+    Path("sweep.py").write_text(KILLED, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen([sys.executable, "sweep.py"], env=environment) as sweep:
+        wait_until(lambda: len(list(tmp_path.glob("worker-*"))) == 2)
+        sweep.kill()
+    workers = [int(path.name.partition("-")[2]) for path in tmp_path.glob("worker-*")]
+    wait_until(lambda: not any(map(psutil.pid_exists, workers)))
 
 
 @pytest.mark.slow
