@@ -593,6 +593,8 @@ class _Judge:
     def calls(self) -> Finding | None:
         """Name and arguments of every call, in order."""
         carried = self._carried
+        if not carried.calls and not self._wire.facts.calls:
+            return None
         expected = self._expected_calls()
         mine = [named_arguments(call) for call in carried.calls]
         if not mine and not expected[0]:

@@ -31,7 +31,7 @@ def mended_calls(facts: Facts) -> tuple[Facts, list[int]]:
     a call under its id; and the index of each call that stays. The call has the signature of its
     copy if it has none.
     """
-    if len(facts.marks) != len(facts.calls):
+    if not facts.calls or len(facts.marks) != len(facts.calls):
         return facts, list(range(len(facts.calls)))
     calls: list[NamedArguments] = []
     marks: list[tuple[str | None, str | None]] = []

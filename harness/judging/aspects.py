@@ -120,7 +120,7 @@ def compare_exchange(
             exception=error.__cause__,
         )
     judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
-    return replace(judged, exception=output.exception)
+    return replace(judged, exception=output.exception) if output.exception else judged
 
 
 def judge_output(

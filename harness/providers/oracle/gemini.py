@@ -35,12 +35,12 @@ _COUNTS = {
         *("thoughtsTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount"),
         *("rawPromptTokenCount", "initialPromptTokenCount"),
         *("promptTokensDetails", "candidatesTokensDetails", "responseTokensDetails"),
-        *("cacheTokensDetails", "toolUsePromptTokensDetails"),
-        *("trafficType", "serviceTier", "billablePromptUsage"),
+        *("cacheTokensDetails", "toolUsePromptTokensDetails", "billablePromptUsage"),
     )
     for spelling in (name, _CAPITAL.sub(lambda match: "_" + match[0].lower(), name))
 }
 """The fields of a ``usageMetadata`` that are no news, in both spellings."""
+_BILLING = ("serviceTier", "trafficType")
 _ENUM_WORD = re.compile("[A-Z_]+")
 _OPAQUE_PARTS = (
     ("inlineData", "media", ("data",)),
@@ -71,7 +71,8 @@ def count_gemini(facts: Facts, usage: dict[str, Json]) -> None:
     whole number is left out.
     """
     for name, value in usage.items():
-        if (count := _whole(value)) is not None:
+        count = value if type(value) is int else _whole(value)
+        if count is not None:
             facts.usage[camel(name)] = count
 
 
@@ -153,13 +154,8 @@ class _Reader(MessageReader):
         usage = pick(message, "usageMetadata")
         if isinstance(usage, dict):
             count_gemini(self.facts, usage)
-            self.facts.others |= {
-                camel(name)
-                for name, value in usage.items()
-                if value is not None and name not in _COUNTS
-            }
-            for name in ("serviceTier", "trafficType"):
-                self.facts.add_billing(name, pick(usage, name))
+            if not usage.keys() <= _COUNTS:
+                self._read_other_usage(usage)
         candidates, answered = message.get("candidates"), False
         for place, candidate in enumerate(
             candidates if isinstance(candidates, list) else [candidates]
@@ -181,6 +177,16 @@ class _Reader(MessageReader):
         if self.facts.block_reason is not None and self.facts.at_block is None:
             self.facts.open_call = self._streamed is not None
             self.facts.at_block = copy.deepcopy(self.settled())
+
+    def _read_other_usage(self, usage: dict[str, Json]) -> None:
+        """Note how the answer is billed, and the names of the fields that are no counts."""
+        for name in _BILLING:
+            self.facts.add_billing(name, pick(usage, name))
+        self.facts.others |= {
+            camel(name)
+            for name, value in usage.items()
+            if value is not None and name not in _COUNTS and camel(name) not in _BILLING
+        }
 
     def _read_feedback(self, feedback: Json) -> None:
         if isinstance(feedback, dict):
