@@ -16,6 +16,8 @@ from harness.specs.models import json_schema
 
 _UP: Final = re.compile(r"\]\(((?:\.\./)+)([^)\s]+)\)")
 """A link to a folder above that of its page: the steps up, and the rest."""
+_PAGES: Final = {"specs/features.yaml": "reference/features.md"}
+"""The files of the repository that have a page of the reference."""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -27,12 +29,19 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Point links that leave the folder of the docs to the repository."""
+    """Point links that leave the folder of the docs to the repository, or to the page of the
+    reference that shows the file.
+    """
     if page.file.generated_by:
         return markdown
     root = config["repo_url"]
     below = page.file.src_uri.count("/")
-    return _UP.sub(
-        lambda link: f"]({root}/blob/main/{link[2]})" if link[1].count("/") > below else link[0],
-        markdown,
-    )
+
+    def target(link: re.Match[str]) -> str:
+        if link[1].count("/") <= below:
+            return link[0]
+        if page_of_file := _PAGES.get(link[2]):
+            return f"]({'../' * below}{page_of_file})"
+        return f"]({root}/blob/main/{link[2]})"
+
+    return _UP.sub(target, markdown)

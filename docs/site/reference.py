@@ -1,4 +1,5 @@
-"""Writes the pages of the reference from the code: commands, pytest options, spec keys, reasons.
+"""Writes the pages of the reference from the code: commands, pytest options, spec keys, features,
+reasons.
 
 `pages` has no knowledge of the site's generator, so that the tests read the same text.
 """
@@ -21,8 +22,10 @@ import harness
 import harness.facts
 from harness.cli.main import COMMANDS
 from harness.facts import REASONS
+from harness.project.project import shipped_features
 from harness.pytest_plugin import fixtures
 from harness.pytest_plugin.options import pytest_addoption
+from harness.specs import read_features
 from harness.specs.matching import compare, sides
 from harness.specs.matching.operators import OPERATORS
 from harness.specs.models import Case, Feature, KnownFailing, Outcome, SpecFile, Turn
@@ -49,6 +52,7 @@ def pages() -> dict[str, str]:
         "pytest.md": _pytest_options(),
         "python.md": _python(),
         "spec-keys.md": _spec_keys(),
+        "features.md": _features(),
         "findings.md": _findings(),
         "results.md": _results(),
     }
@@ -200,6 +204,24 @@ def _spec_keys() -> str:
             lines.append(line + (f": {mismatch.note}" if mismatch.note else ""))
         lines += ["```", ""]
     return "\n".join(lines)
+
+
+def _features() -> str:
+    name, text = shipped_features()
+    features = {feature.id: feature for feature in read_features(text, name)}
+    lines = [
+        "# Features",
+        "",
+        "A case names the features that it shows, in `features`. Each is a row of the report. This"
+        " is the list of the package. A features file below `specs/` of your project replaces it.",
+    ]
+    for line in text.partition("\nfeatures:\n")[2].splitlines():
+        if line.startswith("# "):
+            lines += ["", f"## {line[2:]}", "", "| feature | meaning |", "|---|---|"]
+        elif line.startswith("- id: "):
+            feature = features[line.removeprefix("- id: ")]
+            lines.append(f"| [`{feature.id}`]({feature.link}) | {_cell(feature.meaning)} |")
+    return "\n".join([*lines, ""])
 
 
 _BRACES: Final = re.compile(r"[\[.:].*")

@@ -47,6 +47,10 @@ judged](what-is-judged.md) has the rules.
 have changed. [Threads](findings/threads.md) has the public threads that were looked for, and the
 differences that are not findings.
 
+Maintainers, or anybody else, dispute a finding with a pull request that adds one entry to
+[`disputes.yaml`](../examples/adapters/disputes.yaml): `- {adapter: ai-sdk, aspects: [finish], link:
+URL}`, where the link is a public discussion. The matrix then marks the adapter as *disputed*.
+
 """
 ADAPTER_HEAD: Final = """\
 Each finding has the day on which it was found, the sentence of its first cell, and the command that

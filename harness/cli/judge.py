@@ -131,7 +131,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CUTS",
         help=(
             "judge each answer with its reads cut as recorded, whole, or in 100 pieces (recorded,"
-            " whole, pieces; a cell shows the worst result; default: recorded)"
+            " whole, pieces; a cell shows the worst result; a function notices only if it reads"
+            " exchange.reads, not exchange.body; default: recorded)"
         ),
     )
     parser.add_argument(

@@ -106,7 +106,7 @@ COMMANDS: Final = {
         "review:add_arguments",
         "go through the changes of expectations that are not reviewed",
         "harness review",
-        {0: "everything is reviewed", 1: "a change is not reviewed"},
+        {0: "nothing is left to review", 1: "a change is not reviewed"},
     ),
     "scan": Command(
         "scan:add_arguments",

@@ -422,7 +422,7 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[RecordingPl
 def _wanted(sources: RecordingSources, *, everything: bool) -> dict[str, Case | None]:
     """Return the missing cassettes; with ``everything`` also the recorded cassettes."""
     project = sources.project
-    names = {name for name in sources.cassettes if not project.cassette_path(name).exists()}
+    names = {name for name in sources.cassettes if not project.has_cassette(name)}
     if everything:
         names |= {
             name

@@ -40,7 +40,7 @@ def _review(parsed: argparse.Namespace) -> int:
     review = Review(project_of(parsed))
     changes = review.changes()
     if not changes:
-        print("everything is reviewed")
+        print(f"nothing to review: {printable(_why_nothing(review))}")
         return 0
     if parsed.page:
         from .review_page import serve_review  # start-up time
@@ -52,9 +52,25 @@ def _review(parsed: argparse.Namespace) -> int:
     else:
         _ask_all(review)
     left = len(review.changes())
-    if left:
+    if parsed.list:
         note(f"{plural(left, 'change')} not reviewed")
+    else:
+        counts = {"accepted": review.accepted, "rejected": review.rejected}
+        decided = [f"{count} {word}" for word, count in counts.items() if count]
+        print(", ".join([*decided, f"{left} left"]))
     return LEFT if left else 0
+
+
+def _why_nothing(review: Review) -> str:
+    """Return the reason why there is no change, and what makes one."""
+    folders = ", ".join(str(root) for root in review.folders)
+    if not review.has_specs:
+        return f"there is no spec in {folders}; name another folder with --specs"
+    return (
+        f"no case in {folders} has the mark `reviewed: no`; `pytest --harness-accept` sets it where"
+        " it fills an empty expectation, `pytest --harness-update` where it rewrites one that does"
+        " not hold"
+    )
 
 
 def _ask_all(review: Review) -> None:
@@ -85,6 +101,8 @@ def _ask(review: Review, change: SpecChange) -> str:
             print()
             return "q"
         answer = line.strip()[:1]
+        if not sys.stdin.isatty():
+            print(printable(answer))  # a terminal shows what is typed
         if answer in ("a", "r", "s", "q") or (many and answer in ("A", "R")):
             return answer
         if answer == "w":

@@ -140,7 +140,7 @@ class _Page(BaseHTTPRequestHandler):
         except (SpecError, OSError) as error:
             self._send(500, f"<p>{escape(printable(str(error)))}")
             return
-        head = plural(len(changes), "change") if changes else "Everything is reviewed"
+        head = plural(len(changes), "change") if changes else "Nothing is left to review"
         if len(changes) > MOST_CHANGES:
             body += f"<p>{len(changes) - MOST_CHANGES:,} more are shown after these."
         self._send(200, f"<h1>{head}</h1>{body}")

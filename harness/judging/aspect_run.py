@@ -135,7 +135,7 @@ def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
         unary=exchange.streamed is False,
         requests="; ".join(transcript.request_notes),
         properties=properties_of(exchange),
-        log=transcript.log if any(finding.red for finding in findings) else "",
+        log=judgement.log,
         raw=any(isinstance(fact, Raw) for fact in transcript.facts()),
     )
     excerpts = excerpts_of_answer(findings, exchange, transcript)

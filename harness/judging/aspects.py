@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from harness.adapters import Adapter, AdapterError, Output
 from harness.facts import (
@@ -37,6 +38,8 @@ from harness.stream.session import Session
 from .wire_variants import variants_in
 
 Block = Literal["documented", "variant"]
+MAX_FRAMES: Final = 2_000
+"""The maximum number of characters of stack frames; the last ones are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,29 @@ class ExchangeJudgement:
         if self.error:
             return [error_finding(self.error, self.error_group)]
         return list(self.aspects.values())
+
+    @property
+    def log(self) -> str:
+        """The end of the text that the adapter wrote to stderr, if a finding is red. Below it are
+        the stack frames of an exception that is a finding; pytest and the debugger show those of
+        this process.
+        """
+        if self.transcript is None or not any(finding.red for finding in self.findings):
+            return ""
+        is_finding = any(finding.verdict == "raised" for finding in self.findings)
+        raised = self.transcript.raised if is_finding and self.exception is None else None
+        frames = _short_paths(raised.traceback) if raised else ""
+        return "\n".join(filter(None, [self.transcript.log.rstrip("\n"), frames[-MAX_FRAMES:]]))
+
+
+_FILE: Final = re.compile(r'^(\s*File ")[^"\n]*?([^"/\\\n]+[/\\][^"/\\\n]+")', re.MULTILINE)
+
+
+def _short_paths(frames: str) -> str:
+    """Return the stack frames of Python with the folder and the name of each file, not its path,
+    which differs on other machines.
+    """
+    return _FILE.sub(r"\1\2", frames)
 
 
 def judge_exchange(

@@ -81,7 +81,7 @@ def result_by_facts(
         ),
         variants=judgement.variants,
         block=judgement.block,
-        log=transcript.log if judgement.red else "",
+        log=judgement.log,
         raw=any(isinstance(fact, Raw) for fact in transcript.facts()),
     )
 

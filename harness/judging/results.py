@@ -280,7 +280,9 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     properties: tuple[WireProperty, ...] = ()
     """The properties of the answer's bytes, for a cell that is judged by facts."""
     log: str = ""
-    """The end of the text that the adapter wrote to stderr, if a finding is red."""
+    """The end of the text that the adapter wrote to stderr, and of the stack frames of its
+    exception, if a finding is red.
+    """
     missing: bool = False
     """The run ended before this cell was judged. Its verdict is *error*, with the reason."""
     raw: bool = False

@@ -10,6 +10,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -36,7 +37,7 @@ from harness.specs import (
     read_spec,
 )
 
-from .suite import FEATURES
+from .suite import CASSETTES, FEATURES
 
 SUFFIXES: Final = (".yaml", ".yml")
 _LONGEST: Final = 100
@@ -213,51 +214,87 @@ class Project:
         )
 
     def cassette_path(self, name: str) -> Path:
-        """Return the path of the cassette with that name. Raises `CassetteError` if it is outside
-        the folder of cassettes.
+        """Return the path of the cassette with that name in the project. Raises `CassetteError` if
+        it is outside the folder of cassettes.
         """
-        try:
-            path = next(
-                (
-                    self.cassettes / f"{name}{suffix}"
-                    for suffix in SUFFIXES
-                    if (self.cassettes / f"{name}{suffix}").exists()
-                ),
-                None,
-            )
-            path = path or self.cassettes / f"{name}.yaml"
-            inside = path.resolve().is_relative_to(self.cassettes)
-        except (
-            OSError,
-            RuntimeError,
-            ValueError,
-        ) as error:  # too long, a circle of links, or a character that no path can contain
-            raise CassetteError(f"the name {name[:80]!r} is not a path: {error}") from None
-        if not inside:
-            raise CassetteError(
-                f"the name {name!r} leads out of {self.cassettes}; name a file below it"
-            )
-        return path
+        return _path_below(self.cassettes, name)
+
+    def has_cassette(self, name: str) -> bool:
+        """Return whether the project, or else the suite of the package, has a cassette with that
+        name. Raises as `cassette_path` does.
+        """
+        return self._path_to_read(name) is not None
+
+    def reads_suite(self, names: Iterable[str]) -> bool:
+        """Return whether one of these cassettes is read from the suite of the package."""
+        for name in filter(None, names):
+            with suppress(CassetteError):  # the result of its cell has the error
+                path = self._path_to_read(name)
+                if path is not None and path.is_relative_to(CASSETTES.resolve()):
+                    return True
+        return False
+
+    def _path_to_read(self, name: str) -> Path | None:
+        """Return the path of a cassette that exists: that of the project, else that of the suite,
+        to which nothing writes.
+        """
+        own = self.cassette_path(name)
+        if own.exists():
+            return own
+        shipped = _path_below(CASSETTES.resolve(), name)
+        return shipped if shipped.exists() else None
 
     def _cassette(self, name: str) -> Cassette:
-        path = self.cassette_path(name)
-        if not path.exists():
-            raise CassetteError(
-                f"no cassette {name}: {_shown(path)} does not exist; {self._way_out(name)}"
-            )
+        path = self._path_to_read(name)
+        if path is None:
+            own = _shown(self.cassette_path(name))
+            raise CassetteError(f"no cassette {name}: {own} does not exist; {self._way_out(name)}")
         stat = path.stat()
         if stat.st_size > SMALL:
             return load(path)
         return self._load_small(path, (stat.st_size, stat.st_mtime_ns))
 
     def _way_out(self, name: str) -> str:
-        near = nearest_name(name, self.cassette_names)
+        folder = name.rpartition("/")[0]
+        shipped = (known for known in self.readable_names if known.rpartition("/")[0] == folder)
+        near = nearest_name(name, self.cassette_names) or nearest_name(name, shipped)
         return f"did you mean {near}?" if near else "record or import it there, or use another name"
 
     @cached_property
     def cassette_names(self) -> list[str]:
-        """The names of all cassettes."""
+        """The names of all cassettes of the project."""
         return names_below(self.cassettes)
+
+    @cached_property
+    def readable_names(self) -> list[str]:
+        """The names that a case can have: those of the suite, then those of the project."""
+        return list(dict.fromkeys([*names_below(CASSETTES), *self.cassette_names]))
+
+
+def _path_below(folder: Path, name: str) -> Path:
+    """Return the path of the cassette with that name below a folder, whose links are resolved.
+    Raises `CassetteError` if it is outside the folder.
+    """
+    try:
+        path = next(
+            (
+                folder / f"{name}{suffix}"
+                for suffix in SUFFIXES
+                if (folder / f"{name}{suffix}").exists()
+            ),
+            None,
+        )
+        path = path or folder / f"{name}.yaml"
+        inside = path.resolve().is_relative_to(folder)
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # too long, a circle of links, or a character that no path can contain
+        raise CassetteError(f"the name {name[:80]!r} is not a path: {error}") from None
+    if not inside:
+        raise CassetteError(f"the name {name!r} leads out of {folder}; name a file below it")
+    return path
 
 
 def names_below(folder: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -47,18 +47,33 @@ class Review:
 
     def __init__(self, project: Project) -> None:
         self._project = project
+        self.accepted = 0
+        """The number of changes that were accepted."""
+        self.rejected = 0
 
-    def changes(self) -> list[SpecChange]:
-        """Return all changes, in the order of the files. Raises `SpecError` for a spec that can't
-        be read, and `OSError`.
-        """
-        files = (
+    @property
+    def folders(self) -> Sequence[Path]:
+        """The folders of specs."""
+        return self._project.specs
+
+    @property
+    def has_specs(self) -> bool:
+        """Whether there is a spec in these folders."""
+        return any(self._specs())
+
+    def _specs(self) -> Iterator[Path]:
+        return (
             path
             for root in self._project.specs
             for path in yaml_files(root)
             if kind_of(path) == "spec"
         )
-        found = [SpecChange(path, hunk) for path in files for hunk in _hunks(path)]
+
+    def changes(self) -> list[SpecChange]:
+        """Return all changes, in the order of the files. Raises `SpecError` for a spec that can't
+        be read, and `OSError`.
+        """
+        found = [SpecChange(path, hunk) for path in self._specs() for hunk in _hunks(path)]
         groups: dict[str, int] = {}
         for change in found:
             groups[change.hunk.group] = groups.get(change.hunk.group, 0) + 1
@@ -80,6 +95,8 @@ class Review:
             hunks = (SpecChange(change.path, hunk) for hunk in _hunks(change.path))
             if same := next((one for one in hunks if one.id == change.id), None):
                 _decide(same, accept=accept)
+                self.accepted += accept
+                self.rejected += not accept
 
     def wire(self, change: SpecChange) -> Iterator[str]:
         """Yield the lines of the recording of a case, one for each frame; or the reason why there

@@ -42,10 +42,10 @@ def _check_patterns(project: Project) -> None:
     from harness.judging.laws import LAWS  # imports all laws
 
     subjects = [*ASPECTS, *(f"law-{law.id}" for law in LAWS)]
-    names = project.cassette_names or [""]
+    names = project.readable_names or [""]
     for failure in known:
         if not any(matches(failure, name, subject) for name in names for subject in subjects):
-            known_names = [*subjects, *project.cassette_names]
+            known_names = [*subjects, *project.readable_names]
             fact = unknown("pattern", failure.pattern, known_names, "aspects, laws and cassettes")
             raise usage_error(f"harness_known_failing: {fact}")
 

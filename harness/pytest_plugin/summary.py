@@ -133,15 +133,19 @@ def _write_report(
     """Write all files of the report into a folder. ``unread`` are the errors of specs."""
     day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))
     ran = day or datetime.now(UTC).date().isoformat()
+    project = project_of(config)
+    of_suite = is_suite(project.cassettes) or project.reads_suite(
+        {result.cassette for result in results}
+    )
     header = make_header(
         results,
-        project_of(config).features,
+        project.features,
         day,
         unread,
         project=project_name(config.rootpath),
         commit=commit_of(config.rootpath),
         ran=ran,
-        suite=suite_name() if is_suite(project_of(config).cassettes) else "",
+        suite=suite_name() if of_suite else "",
         judged=_judged(results, config, ran),
     )
     baseline = config.getoption("--harness-baseline")

@@ -48,7 +48,7 @@ def badges(
     partial = whole.progress if whole.missing else ""
     if not partial and unread:
         partial = f"{plural(len(unread_specs(unread)), 'spec')} not read"
-    images = {"badges/all.svg": _badge("Gemini compatibility", whole, partial)}
+    images = {"badges/all.svg": _badge("stream conformance", whole, partial)}
     pages = _file_names({name: name or "unknown-provider" for name in providers}, "all")
     files = _file_names({name: slug(name) for name in columns})
     for name, title in providers.items():

@@ -113,7 +113,7 @@ class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     ran: str = ""
     """The day of the run, YYYY-MM-DD; "" if it is not known."""
     suite: str = ""
-    """The version and the digest of the suite of the package; "" for a project of the user."""
+    """The version and the digest of the suite of the package; "" if no recording of it was read."""
 
     @property
     def is_of_pytest(self) -> bool:

@@ -37,7 +37,7 @@ def markdown(
     """Return the Markdown text."""
     results = [cell.result for cell in cells]
     lines = [
-        "## Gemini compatibility",
+        "## Stream conformance",
         "",
         _text(" ".join(headline(results, names.providers, names.columns, header.unread))),
         "",
@@ -66,7 +66,7 @@ def markdown(
 def in_markdown(texts: Iterable[str]) -> str:
     """Return the texts that ``harness judge`` prints, one for each adapter, as a summary."""
     blocks = (f"```text\n{excerpt(text, MAX_TEXT)}\n```" for text in map(_without_fences, texts))
-    return "\n\n".join(["## Gemini compatibility", *blocks]) + "\n"
+    return "\n\n".join(["## Stream conformance", *blocks]) + "\n"
 
 
 def _without_fences(text: str) -> str:

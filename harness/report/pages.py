@@ -99,7 +99,7 @@ class Remark:
     cells: list[PlacedResult]
 
 
-TITLE: Final = "Gemini compatibility"
+TITLE: Final = "Stream conformance"
 """The title of a report of no known project."""
 MOST_NAMED: Final = 3
 """The number of adapters that a title names."""
@@ -161,7 +161,7 @@ def index_page(cells: Sequence[PlacedResult], header: Header, names: ReportNames
 def title_of(header: Header) -> str:
     """Return the title of a report: its project, else the adapters of ``harness judge``."""
     if header.project:
-        return f"{header.project}: compatibility with Gemini"
+        return f"{header.project}: stream conformance"
     names = list(dict.fromkeys(adapter.name for adapter in header.judged))
     if names and len(names) <= MOST_NAMED:
         return f"{', '.join(names)}: facts that are kept"

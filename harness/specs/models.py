@@ -168,8 +168,8 @@ class Case(_Closed):
     ] = Field(
         default="",
         description=(
-            "The recording: a file below the cassettes folder, without .yaml. Every case except a"
-            " request case has one."
+            "The recording: a file below the cassettes folder, without .yaml, else a recording of"
+            " the package. Every case except a request case has one."
         ),
     )
     exchange: Annotated[int, Field(ge=1)] = Field(

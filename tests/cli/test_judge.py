@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -277,6 +278,11 @@ def test_an_adapter_that_raises_is_judged_on_the_other_exchanges(
     assert out.count("- ") == 1, "one exception is one finding"
     assert "- the shim crashed: ZeroDivisionError at " in out
     assert second["aspects"] == {"text": "kept", "finish": "kept"}
+    lines = [line.removeprefix("  log     ") for line in out.splitlines() if "  log  " in line]
+    assert lines[0] == "Traceback (most recent call last):"
+    assert re.fullmatch(r'  File "[^"/]+/judged_\d+\.py", line \d+, in replay', lines[1])
+    assert lines[-1].startswith("ZeroDivisionError: ")
+    assert "log" not in second
 
 
 def test_a_key_of_the_environment_is_in_no_file_and_no_line(

@@ -73,7 +73,8 @@ def test_each_change_is_accepted_or_rejected_alone(
         '+     - {type: text, text: "<b>", "n": 1}  # own\n'
         "[a]ccept, [r]eject, [s]kip, [A]ccept or [R]eject all 2, [w]ire, [q]uit? "
     )
-    assert err == "harness: 1 change not reviewed\n"
+    assert out.endswith("[w]ire, [q]uit? s\n1 accepted, 1 rejected, 1 left\n")
+    assert err == ""
     assert PATH.read_text(encoding="utf-8") == spec("", NEW, "", "").replace(
         CASE.format(name="c2", mark="", field=""),
         CASE.format(name="c2", mark=MARK, field=', "m": 2'),
@@ -81,8 +82,19 @@ def test_each_change_is_accepted_or_rejected_alone(
     assert answer("a\n", monkeypatch) == 0
     assert PATH.read_text(encoding="utf-8") == spec("", NEW, "", ', "m": 2')
     assert before_update(PATH) is None
+    assert capsys.readouterr().out.endswith("[q]uit? a\n1 accepted, 0 left\n")
     assert main(["review"]) == 0
-    assert capsys.readouterr().out.endswith("everything is reviewed\n")
+    assert capsys.readouterr().out.startswith(
+        f"nothing to review: no case in {Path('specs').resolve()} has the mark `reviewed: no`; "
+    )
+
+
+def test_a_folder_without_specs_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["review", "--specs", "nosuch"]) == 0
+    folder = Path("nosuch").resolve()
+    assert capsys.readouterr().out == (
+        f"nothing to review: there is no spec in {folder}; name another folder with --specs\n"
+    )
 
 
 def test_equal_changes_are_decided_together(
@@ -99,7 +111,9 @@ def test_equal_changes_are_decided_together(
 
 def test_a_list_of_changes_is_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["review", "--list"]) == 1
-    assert capsys.readouterr().out.count("\n+ ") == 3
+    out, err = capsys.readouterr()
+    assert out.count("\n+ ") == 3
+    assert err == "harness: 3 changes not reviewed\n"
     assert PATH.read_text(encoding="utf-8") == AFTER
 
 
@@ -159,7 +173,7 @@ def test_the_page_shows_before_after_and_wire_and_takes_decisions() -> None:
         assert ask(port, "/secret/decide", form)[0] == 303
         assert ask(port, "/secret/decide", {"change": third, "decision": "reject"})[0] == 303
         assert ask(port, "/secret/decide", form)[0] == 303  # from another window
-        assert "Everything is reviewed" in ask(port, "/secret/")[1]
+        assert "Nothing is left to review" in ask(port, "/secret/")[1]
     assert PATH.read_text(encoding="utf-8") == spec("", NEW, NEW, "")
 
 

@@ -13,7 +13,9 @@ import pytest
 import harness
 from harness.cli.main import COMMANDS
 from harness.facts import REASONS
+from harness.project.project import shipped_features
 from harness.report import schema
+from harness.specs import read_features
 from harness.specs.matching import compare
 from harness.specs.matching.operators import OPERATORS
 from harness.specs.models import Case, json_schema
@@ -77,6 +79,15 @@ def test_each_key_and_operator_is_listed_with_a_failure(
         assert compare(expected, actual), name
         assert f"\n### {name}\n" in page
         assert f"expect: {json.dumps(expected)}" in page
+
+
+def test_each_feature_is_listed_below_a_heading(pages: dict[str, str]) -> None:
+    page = pages["features.md"]
+    features = read_features(shipped_features()[1], "features.yaml")
+    for feature in features:
+        assert page.count(f"| [`{feature.id}`]({feature.link}) | ") == 1
+    assert page.count("\n| [`") == len(features)
+    assert page.index("\n## Content of an answer\n") < page.index("`text.streaming`")
 
 
 def test_each_reason_of_a_finding_has_its_sentence(pages: dict[str, str]) -> None:

@@ -32,7 +32,7 @@ def test_badges_state_the_meaning_of_their_colour_in_words() -> None:
         if name.startswith("badges/")
     }
     assert badges == {
-        "badges/all.svg": "Gemini compatibility: ✕ 1 failed of 3 cells",
+        "badges/all.svg": "stream conformance: ✕ 1 failed of 3 cells",
         "badges/gemini-api.svg": "Gemini API: ✕ 1 failed of 2 cells",
         "badges/code-assist.svg": "Code Assist: ◐ 0 of 1 feature",
         "badges/gemini-api.anthropic.svg": "Gemini API → anthropic: ✓ 1 of 1 feature",
@@ -58,7 +58,7 @@ def test_badges_and_junit_are_xml_for_any_name(text: str) -> None:
         if name.startswith("badges/")
     ]
     assert len(labels) == 3
-    assert all(label.startswith(("P", "Gemini")) for label in labels)
+    assert all(label.startswith(("P", "stream")) for label in labels)
     assert ET.fromstring(files["junit.xml"]).attrib["failures"] == "1"
 
 
@@ -94,7 +94,7 @@ def test_no_badge_overwrites_another() -> None:
         "gemini-api.a-b-4.svg": "a b",
         "gemini-api.a-b-5.svg": "a?b",
     }
-    assert badges["all.svg"].startswith("Gemini compatibility")
+    assert badges["all.svg"].startswith("stream conformance")
     assert badges["all-2.svg"].startswith("All")
 
 

@@ -11,6 +11,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
+from msgspec import convert
 from msgspec.structs import replace
 
 from harness.judging.judge_results import JudgeResults, decode_results, encode_results
@@ -179,6 +181,16 @@ def test_results_are_kept_only_if_they_are_whole_and_nothing_has_changed(
     document["plan"]["adapters"][0]["second_turn"].append("gemini-api/z:1")
     (tmp_path / "litellm.json").write_text(json.dumps(document))
     assert not places.has(key)
+
+
+def test_the_form_of_a_dispute_on_the_pages_is_read(files: dict[str, str]) -> None:
+    findings = (
+        (FOLDER.parents[1] / "docs" / "findings.md").read_text(encoding="utf-8").replace("\n", " ")
+    )
+    form = "- {adapter: ai-sdk, aspects: [finish], link: URL}"
+    assert f"<code>{form}</code>" in files["index.html"]
+    assert f"`{form}`" in findings
+    assert convert(yaml.safe_load(form), list[Dispute]) == [Dispute("ai-sdk", "URL", ("finish",))]
 
 
 def test_the_shipped_disputes_are_read(scripts: dict[str, ModuleType], tmp_path: Path) -> None:

@@ -496,10 +496,10 @@ def test_a_declared_loss_is_explained_beside_its_number() -> None:
 def test_the_title_names_the_project_the_day_and_the_commit() -> None:
     header = replace(HEADER, project="webshop", commit="0123456789abcdef" * 3, ran="2026-11-28")
     rendered = pages(result(), header=header)
-    assert "<title>webshop: compatibility with Gemini</title>" in rendered["index.html"]
+    assert "<title>webshop: stream conformance</title>" in rendered["index.html"]
     assert "<small>2026-11-28, 0123456789ab</small></h1>" in rendered["index.html"]
-    assert "· webshop: compatibility with Gemini</title>" in rendered["gemini-api.html"]
-    assert "<title>Gemini compatibility</title>" in pages(result())["index.html"]
+    assert "· webshop: stream conformance</title>" in rendered["gemini-api.html"]
+    assert "<title>Stream conformance</title>" in pages(result())["index.html"]
 
 
 def test_the_key_of_the_shapes_has_every_verdict_of_the_run() -> None:
