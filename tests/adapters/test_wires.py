@@ -503,6 +503,169 @@ def test_an_event_that_the_client_of_ag_ui_refuses_ends_the_answer(
     assert reason in refused("ag-ui", *items)
 
 
+def event(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, **fields}
+
+
+def message_chunk(delta: str, **more: str) -> dict[str, Any]:
+    return event("TEXT_MESSAGE_CHUNK", delta=delta, **more)
+
+
+def subagent(name: str, kind: str = "STARTED", **more: str) -> dict[str, Any]:
+    return event(f"SUBAGENT_{kind}", subagentRunId=name, name="helper", **more)
+
+
+TOOL_RESULT = event("TOOL_CALL_RESULT", messageId="r", toolCallId="c", content="4 °C")
+PLAN = {"messageId": "p", "activityType": "plan"}
+SIGNED = event("REASONING_ENCRYPTED_VALUE", subtype="message", entityId="m", encryptedValue="S")
+HELPERS = [subagent("s"), subagent("t")]
+OF_HELPER = {"subagentRunId": "s"}
+
+
+@pytest.mark.parametrize(
+    ("before", "wrong", "right", "reason"),
+    [
+        # a field of another type than the protocol says
+        ([], {**OPEN, "role": "tool"}, {**OPEN, "role": "user"}, "expected developer or system"),
+        ([], {**OPEN, "metadata": []}, {**OPEN, "metadata": {}}, "expected an object"),
+        ([], {**OPEN, "timestamp": 1.5}, {**OPEN, "timestamp": 2}, "expected a whole number"),
+        ([], {**TOOL_RESULT, "role": "user"}, TOOL_RESULT, "expected tool"),
+        ([], {**TOOL_RESULT, "content": 4}, {**TOOL_RESULT, "content": []}, "or a list of parts"),
+        ([], event("STATE_DELTA", delta={}), event("STATE_DELTA", delta=[]), "a list of objects"),
+        (
+            [],
+            event("MESSAGES_SNAPSHOT", messages=[{"id": "m"}]),
+            event("MESSAGES_SNAPSHOT", messages=[{"id": "m", "role": "user"}]),
+            "expected a list of messages with an id and a role",
+        ),
+        (
+            [],
+            event("ACTIVITY_SNAPSHOT", **PLAN, content={}, replace="yes"),
+            event("ACTIVITY_SNAPSHOT", **PLAN, content={}, replace=True),
+            "expected true or false",
+        ),
+        ([], {**SIGNED, "subtype": "text"}, SIGNED, "expected message or tool-call"),
+        (
+            [],
+            {**RUN_FINISHED, "usage": [{"inputTokens": -1}]},
+            {**RUN_FINISHED, "usage": [{"inputTokens": 0}]},
+            "expected a list of objects with counts",
+        ),
+        (
+            [],
+            {**RUN_FINISHED, "outcome": {"type": "success", "pendingToolCallIds": [1]}},
+            {**RUN_FINISHED, "outcome": {"type": "success", "pendingToolCallIds": ["c"]}},
+            "pendingToolCallIds of outcome success is [1]; expected a list of strings",
+        ),
+        (
+            [],
+            {**RUN_FINISHED, "outcome": {"type": "interrupt"}},
+            {**RUN_FINISHED, "outcome": {"type": "interrupt", "interrupts": [{}]}},
+            "outcome interrupt has no interrupts",
+        ),
+        (
+            [],
+            event(
+                "MESSAGES_SNAPSHOT",
+                messages=[{"id": "m", "role": "assistant", "toolCalls": [{"id": "c"}]}],
+            ),
+            event("MESSAGES_SNAPSHOT", messages=[{"id": "m", "role": "assistant"}]),
+            "a call in a message has no function",
+        ),
+        # chunks
+        (
+            [],
+            event("TOOL_CALL_CHUNK", toolCallId="c"),
+            event("TOOL_CALL_CHUNK", toolCallId="c", toolCallName="f"),
+            "the first TOOL_CALL_CHUNK of an item has no toolCallName",
+        ),
+        (
+            [event("TOOL_CALL_CHUNK", toolCallId="c", toolCallName="f")],
+            event("TOOL_CALL_CHUNK", toolCallName="g"),
+            event("TOOL_CALL_CHUNK", toolCallName="f"),
+            'toolCallName of a later TOOL_CALL_CHUNK is "g"; the first one has "f"',
+        ),
+        (
+            [*HELPERS, message_chunk("a", messageId="m", **OF_HELPER)],
+            message_chunk("b", messageId="m", subagentRunId="t"),
+            message_chunk("b", messageId="m"),
+            "has another subagentRunId than its item",
+        ),
+        (
+            [
+                *HELPERS,
+                message_chunk("a", messageId="m", **OF_HELPER),
+                message_chunk("b", messageId="n", subagentRunId="t"),
+            ],
+            message_chunk("c"),
+            message_chunk("c", **OF_HELPER),
+            "has no id, and 2 items are open",
+        ),
+        # the order of items, agents and steps
+        (
+            [*HELPERS, {**OPEN, **OF_HELPER}],
+            {**PIECE, "subagentRunId": "t"},
+            {**PIECE, **OF_HELPER},
+            'subagentRunId of TEXT_MESSAGE_CONTENT is "t"; that of "m" is "s"',
+        ),
+        (
+            [*HELPERS, {**OPEN, **OF_HELPER}, *called("{}")],
+            event("TOOL_CALL_START", toolCallId="c", toolCallName="f", parentMessageId="m"),
+            event("TOOL_CALL_START", toolCallId="c", toolCallName="f", parentMessageId="n"),
+            'TOOL_CALL_START of "c" has a message of another agent',
+        ),
+        (
+            [*HELPERS, {**OPEN, **OF_HELPER}],
+            {**SIGNED, "subagentRunId": "t"},
+            {**SIGNED, **OF_HELPER},
+            'subagentRunId of REASONING_ENCRYPTED_VALUE is "t"',
+        ),
+        (
+            [*HELPERS, event("ACTIVITY_SNAPSHOT", **PLAN, content={}, **OF_HELPER)],
+            event("ACTIVITY_DELTA", **PLAN, patch=[], subagentRunId="t"),
+            event("ACTIVITY_DELTA", **PLAN, patch=[]),
+            'subagentRunId of ACTIVITY_DELTA is "t"; that of "p" is "s"',
+        ),
+        (
+            [event("STEP_STARTED", stepName="a")],
+            event("STEP_STARTED", stepName="a"),
+            event("STEP_STARTED", stepName="b"),
+            'STEP_STARTED of "a", which is started',
+        ),
+        (
+            [event("STEP_STARTED", stepName="a")],
+            event("STEP_FINISHED", stepName="b"),
+            event("STEP_FINISHED", stepName="a"),
+            'STEP_FINISHED of "b", which is not started',
+        ),
+        ([subagent("s")], subagent("s"), subagent("t"), 'SUBAGENT_STARTED of "s" comes twice'),
+        (
+            [subagent("s")],
+            subagent("t", parentSubagentRunId="u"),
+            subagent("t", parentSubagentRunId="s"),
+            'SUBAGENT_STARTED has the parent "u", which never started',
+        ),
+        (
+            [subagent("s")],
+            subagent("t", "FINISHED"),
+            subagent("s", "FINISHED"),
+            'SUBAGENT_FINISHED of "t", which is not active',
+        ),
+        (
+            [subagent("s")],
+            RUN_FINISHED,
+            ERROR,
+            "RUN_FINISHED comes before the end of all steps and subagents",
+        ),
+    ],
+)
+def test_one_wrong_event_of_ag_ui_is_refused_and_the_right_one_is_read(
+    before: list[Any], wrong: dict[str, Any], right: dict[str, Any], reason: str
+) -> None:
+    assert reason in refused("ag-ui", RUN_STARTED, *before, wrong)
+    assert read("ag-ui", RUN_STARTED, *before, right).raised is None
+
+
 def test_a_call_with_a_result_does_not_wait() -> None:
     result = {"type": "TOOL_CALL_RESULT", "messageId": "n", "toolCallId": "c", "content": "x"}
     assert facts("ag-ui", RUN_STARTED, *called("{}"), result, RUN_FINISHED)[-1] == Finish("success")
