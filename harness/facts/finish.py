@@ -77,6 +77,8 @@ def finish_class(raw: str | None) -> FinishClass | None:
     ``maxTokens``, ``end_turn``). An unknown word is ``other``; None or an empty word has no class.
     ``content_filter`` may be followed by more text.
     """
+    if kind := _CLASSES.get((raw or "").upper()):  # nearly every word
+        return kind
     if folded(raw or "").startswith("CONTENT_FILTER"):
         return "filter"
     word = _word(raw)
