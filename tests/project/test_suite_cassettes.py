@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from harness.cassettes import CassetteError
 from harness.cassettes.load import load
 from harness.cli.main import main
 from harness.project.project import Project
-from harness.project.suite import CASSETTES
+from harness.project.suite import CASSETTES, suite_name
+from tests.pytest_plugin.project import write
 
 NAME = "gemini-api/text"
 FILE = CASSETTES / f"{NAME}.yaml"
@@ -71,6 +73,18 @@ def test_no_name_leads_out_of_the_suite_by_a_link(project: Project) -> None:
 def test_the_nearest_name_of_the_package_is_proposed(project: Project) -> None:
     with pytest.raises(CassetteError, match=r"did you mean gemini-api/text\?"):
         project.cassette("gemini-api/txt")
+
+
+@pytest.mark.parametrize(("name", "suite"), [(NAME, suite_name()), ("gemini-api/own", "")])
+def test_a_report_names_the_suite_of_its_recordings(
+    pytester: pytest.Pytester, name: str, suite: str
+) -> None:
+    write(pytester, "cassettes/gemini-api/own.yaml", FILE.read_text(encoding="utf-8"))
+    write(pytester, "specs/a.yaml", SPEC.replace(NAME, name))
+    ran = pytester.runpytest_inprocess("specs", "-p", "no:cacheprovider", "--harness-report", "out")
+    ran.assert_outcomes(passed=1)
+    document = json.loads((pytester.path / "out" / "results.json").read_text(encoding="utf-8"))
+    assert document["header"].get("suite", "") == suite
 
 
 def test_it_is_neither_unused_nor_deleted_nor_missing(
