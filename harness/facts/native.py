@@ -2,12 +2,15 @@
 
 A value is looked for in string leaves; a string that is JSON is parsed. Pieces at one key path are
 joined over consecutive events. Signatures and media are compared as bytes, in either alphabet of
-base64. Other values must be a whole leaf, or a part of a leaf if they have 12 or more characters.
+base64; they may be encoded in base64 once more. Other values must be a whole leaf, the end of a
+leaf after ``|`` or ``:``, as in an id with a prefix, or a part of a leaf if they have 12 or more
+characters.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
@@ -137,12 +140,14 @@ class NativeSearch:
         hits = list(find(value, joined=False))
         if len(hits) < enough or all(leaf.in_raw for leaf in hits):
             hits += find(value, joined=True)
+        if binary and len(hits) < enough:  # a model may keep the text of a signature as bytes
+            hits += find(b64encode(value.encode()).decode(), joined=False)
         return len(hits), bool(hits) and all(leaf.in_raw for leaf in hits)
 
     def _text(self, value: str, joined: bool) -> Iterator[Leaf]:
-        inside = len(value) >= INSIDE
+        inside, prefixed = len(value) >= INSIDE, (f"|{value}", f":{value}")
         for leaf in self._joined if joined else self.leaves:
-            if leaf.text == value:
+            if leaf.text == value or (not inside and leaf.text.endswith(prefixed)):
                 yield leaf
             elif inside:
                 yield from [leaf] * leaf.text.count(value)

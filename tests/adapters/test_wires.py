@@ -666,9 +666,19 @@ def test_one_wrong_event_of_ag_ui_is_refused_and_the_right_one_is_read(
     assert read("ag-ui", RUN_STARTED, *before, right).raised is None
 
 
-def test_a_call_with_a_result_does_not_wait() -> None:
-    result = {"type": "TOOL_CALL_RESULT", "messageId": "n", "toolCallId": "c", "content": "x"}
-    assert facts("ag-ui", RUN_STARTED, *called("{}"), result, RUN_FINISHED)[-1] == Finish("success")
+def test_a_call_with_a_result_is_not_one_for_the_client() -> None:
+    assert facts("ag-ui", RUN_STARTED, *called("{}"), TOOL_RESULT, RUN_FINISHED) == [
+        Finish("success")
+    ]
+    function = {"name": "f", "arguments": "{}"}
+    messages = [
+        {"id": "m", "role": "assistant", "toolCalls": [{"id": "c", "function": function}]},
+        {"id": "r", "role": "tool", "toolCallId": "c", "content": "4 °C"},
+    ]
+    snapshot = event("MESSAGES_SNAPSHOT", messages=messages)
+    assert facts("ag-ui", RUN_STARTED, snapshot, RUN_FINISHED) == [Finish("success")]
+    failed = facts("ag-ui", RUN_STARTED, *called("{}"), TOOL_RESULT, ERROR)
+    assert failed == [Call("c", "f", "{}"), Error(None, "no")]
 
 
 def test_a_broken_call_of_a_failed_run_is_no_fact() -> None:

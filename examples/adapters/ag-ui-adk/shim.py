@@ -9,11 +9,12 @@ from ag_ui.encoder import EventEncoder
 from ag_ui_adk import ADKAgent, AGUIToolset
 from anthropic import AsyncAnthropic
 from google.adk.agents import LlmAgent
+from google.adk.integrations.openai import OpenAILlm, OpenAIResponsesLlm
 from google.adk.models import Gemini
 from google.adk.models.anthropic_llm import AnthropicLlm
-from google.adk.models.lite_llm import LiteLlm
 from google.adk.planners import BuiltInPlanner
 from google.genai import types
+from openai import AsyncOpenAI
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -73,16 +74,17 @@ def _model(at):
         case "interactions":
             return Gemini(model=at.model, base_url=at.base_url, use_interactions_api=True)
         case "openai-compat":
-            return _openai(at, f"{at.base_url}/v1beta/openai")
+            return OpenAILlm(model=at.model, client=_openai(f"{at.base_url}/v1beta/openai"))
         case "openai" if "/responses" in at.exchange.request.url:
-            at.skip("google-adk has no model for the Responses API")
+            client, reasoning = _openai(f"{at.base_url}/v1"), {"summary": "auto"}
+            return OpenAIResponsesLlm(model=at.model, client=client, reasoning=reasoning)
         case "openai":
-            return _openai(at, f"{at.base_url}/v1")
+            return OpenAILlm(model=at.model, client=_openai(f"{at.base_url}/v1"))
         case "anthropic":
             client = AsyncAnthropic(api_key="none", base_url=at.base_url, max_retries=0)
             return AnthropicLlm(model=at.model, client=client)
     return Gemini(model=at.model, base_url=at.base_url)
 
 
-def _openai(at, address):
-    return LiteLlm(f"openai/{at.model}", api_base=address, api_key="none", num_retries=0)
+def _openai(address):
+    return AsyncOpenAI(api_key="none", base_url=address, max_retries=0)

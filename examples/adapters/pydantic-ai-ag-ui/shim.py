@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ag_ui.core import RunAgentInput, UserMessage
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import NativeTool, ToolSearch
 from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
 from pydantic_ai.models.google import GoogleModel, GoogleModelSettings
 from pydantic_ai.models.openai import (
@@ -12,6 +13,12 @@ from pydantic_ai.models.openai import (
     OpenAIChatModelSettings,
     OpenAIResponsesModel,
     OpenAIResponsesModelSettings,
+)
+from pydantic_ai.native_tools import (
+    AdvisorTool,
+    CodeExecutionTool,
+    WebFetchTool,
+    WebSearchTool,
 )
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.google import GoogleProvider
@@ -22,8 +29,19 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from ag_ui_client import next_messages, tools_of
 
+from harness import replay
+
 VERSION_OF = "pydantic-ai-slim"
 PROVIDERS = ("gemini-api", "vertex-ai", "openai-compat", "openai", "anthropic")
+SERVER_TOOLS = {
+    "web_search": NativeTool(WebSearchTool()),
+    "web_fetch": NativeTool(WebFetchTool()),
+    "code": NativeTool(CodeExecutionTool()),
+    "text_editor_code_execution": NativeTool(CodeExecutionTool()),
+    "advisor": NativeTool(AdvisorTool(model="claude-opus-5")),
+    "tool_search_tool_bm25": ToolSearch(strategy="bm25"),
+    "tool_search_tool_regex": ToolSearch(strategy="regex"),
+}
 GOOGLE_THOUGHTS = {"extra_body": {"google": {"thinking_config": {"include_thoughts": True}}}}
 
 
@@ -55,7 +73,7 @@ def _adapter(at, messages):
         tools=tools_of(at),
     )
     model, settings = _model(at)
-    agent = Agent(model, model_settings=settings, retries=0)
+    agent = Agent(model, model_settings=settings, retries=0, capabilities=_capabilities(at))
     return AGUIAdapter(agent=agent, run_input=asked, include_usage=True)
 
 
@@ -78,6 +96,17 @@ def _model(at):
     settings = GoogleModelSettings(google_thinking_config={"include_thoughts": True})
     provider = GoogleProvider(api_key="none", base_url=at.base_url)
     return GoogleModel(at.model, provider=provider), settings
+
+
+def _capabilities(at):
+    """The server tools that an answer of Claude calls: the model ignores tools that the request
+    does not have.
+    """
+    if at.exchange.provider != "anthropic":
+        return []
+    events = replay(at.exchange, layer="events")
+    ran = {event.get("name") or event["kind"] for event in events}
+    return [capability for name, capability in SERVER_TOOLS.items() if name in ran]
 
 
 def _openai(address):

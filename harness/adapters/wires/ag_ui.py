@@ -96,6 +96,8 @@ class AgUi(WireReader):
         users = [at for at, message in enumerate(messages) if message["role"] == "user"]
         for message in messages[(users or [-1])[-1] + 1 :]:
             content, is_new = message.get("content"), message["id"] not in self._answers
+            if message["role"] == "tool":
+                self._answered.add(message.get("toolCallId"))
             if message["role"] == "assistant":
                 self._answers.add(message["id"])
                 if is_new and isinstance(content, str) and content:
@@ -123,11 +125,14 @@ class AgUi(WireReader):
             self._add(Usage(**counts))
 
     def close(self) -> None:
-        """Note the calls that ended, where their last parts came. If the run failed, a call whose
-        arguments are no JSON object is no fact.
+        """Note the calls that ended, where their last parts came. A call with a result is not one
+        for the client: the producer or the provider has run it. If the run failed, its results are
+        those of interrupted calls, and a call whose arguments are no JSON object is no fact.
         """
         for call, place in self._ended.items():
             text = self._arguments[call]
+            if call in self._answered and self._order.state != "failed":
+                continue
             if self._order.state != "failed" or isinstance(arguments_of(text), dict):
                 self.facts[place].append(Call(call or None, self._names[call], text))
 

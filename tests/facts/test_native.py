@@ -1,0 +1,39 @@
+"""The search for opaque values of the wire in native events."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.facts.native import NativeSearch
+
+
+@pytest.mark.parametrize(
+    ("leaf", "is_found"),
+    [
+        ("t1", True),
+        ("pyd_ai_builtin|google|t1", True),
+        ("call:t1", True),
+        ('{"id": "google|t1"}', True),
+        ("xt1", False),
+        ("pt1|google", False),
+        ("at t1", False),
+        ("t1|google", False),
+    ],
+)
+def test_a_short_value_is_a_whole_string_or_follows_a_prefix(leaf: str, is_found: bool) -> None:
+    assert NativeSearch([{"id": leaf}]).count("t1") == (int(is_found), False)
+
+
+def test_a_long_value_may_be_anywhere_in_a_string() -> None:
+    assert NativeSearch([{"a": "see https://shop.example/1, please"}]).count(
+        "https://shop.example/1"
+    ) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "is_found"),
+    [("c2lnLTAx", True), ("YzJsbkxUQXg=", True), ("c2lnLTAy", False), ("WXpKc2JreFVRWGc9", False)],
+)
+def test_a_signature_may_be_encoded_once_more(leaf: str, is_found: bool) -> None:
+    search = NativeSearch([{"signature": leaf}])
+    assert search.count("c2lnLTAx", binary=True) == (int(is_found), False)
