@@ -54,7 +54,7 @@ unit: $(READY) ## the fast tests and the specs
 	$(if $(COVERAGE),$(BIN)/python -m pytest -q $(WORKERS) tests/faulty)
 
 slow: $(READY) ## the tests with the mark slow
-	$(PYTEST) -q $(WORKERS) --ignore tests/browser -m slow --durations 20
+	$(PYTEST) tests -q $(WORKERS) --ignore tests/browser -m slow --durations 20
 
 coverage: $(READY) ## run all tests, and print the share of the lines and branches of the harness that they reach
 	rm -rf build/coverage

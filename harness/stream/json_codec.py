@@ -85,15 +85,16 @@ def nests_deeply(data: bytes | memoryview) -> bool:
     whole = cast(bytes, data.obj) if isinstance(data, memoryview) else data  # for count()
     if whole.count(b"[") + whole.count(b"{") <= MAX_NESTING:
         return False
-    depth = deepest = 0
+    depth = 0
     for match in _STRING_OR_BRACKET.finditer(data):
         mark = match[0][0]
         if mark in b"[{":
             depth += 1
-            deepest = max(deepest, depth)
+            if depth > MAX_NESTING:
+                return True
         elif mark in b"]}":
             depth -= 1
-    return deepest > MAX_NESTING
+    return False
 
 
 def _refuse(word: str) -> NoReturn:

@@ -7,14 +7,17 @@ import json
 import time
 import urllib.request
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
 import pytest
-from anthropic.types import Message, MessageParam, ToolParam
 
 from harness.cassettes import Cassette, Exchange, Origin, Request
 from harness.server import Server, serve
+
+if TYPE_CHECKING:
+    # the import takes seconds, and each test run collects this module
+    import anthropic
+    from anthropic.types import Message, MessageParam, ToolParam
 
 MODEL = "gemini-3-flash-preview"
 GEMINI = f"/v1beta/models/{MODEL}:streamGenerateContent?alt=sse"
@@ -123,6 +126,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture
 def client(server: Server) -> Iterator[anthropic.Anthropic]:
+    import anthropic
+
     with anthropic.Anthropic(base_url=server.base_url, api_key="none", max_retries=0) as client:
         yield client
 
@@ -209,6 +214,9 @@ def test_a_cache_mark_of_the_client_does_not_change_the_match(
 def test_an_unknown_history_without_signatures_is_refused(
     client: anthropic.Anthropic,
 ) -> None:
+    from anthropic import BadRequestError
+    from anthropic.types import Message
+
     foreign = Message.model_validate(
         {
             "id": "m",
@@ -223,7 +231,7 @@ def test_an_unknown_history_without_signatures_is_refused(
         }
     )
     with pytest.raises(
-        anthropic.BadRequestError,
+        BadRequestError,
         match="Function call is missing a thought_signature in functionCall parts",
     ):
         ask(client, go_on(foreign))
@@ -235,42 +243,47 @@ def test_an_unknown_history_without_signatures_is_refused(
     [
         (
             "quota",
-            anthropic.RateLimitError,
-            anthropic.RateLimitError,
+            "RateLimitError",
+            "RateLimitError",
             "rate_limit_error.*Slow down",
         ),
         (
             "broken",
-            anthropic.APIStatusError,
-            anthropic.InternalServerError,
+            "APIStatusError",
+            "InternalServerError",
             "overloaded_error.*The model is overloaded",
         ),
-        ("cut", anthropic.APIStatusError, anthropic.InternalServerError, "api_error"),
+        ("cut", "APIStatusError", "InternalServerError", "api_error"),
         (
             "nobody recorded this",
-            anthropic.NotFoundError,
-            anthropic.NotFoundError,
+            "NotFoundError",
+            "NotFoundError",
             "not_found_error.*No recorded exchange answers POST",
         ),
     ],
 )
 def test_errors_are_those_of_the_client(
     text: str,
-    streamed_error: type[Exception],
-    error: type[Exception],
+    streamed_error: str,
+    error: str,
     part: str,
     streamed: bool,
     server: Server,
     client: anthropic.Anthropic,
 ) -> None:
-    with pytest.raises(streamed_error if streamed else error, match=part):
+    import anthropic
+
+    kind = getattr(anthropic, streamed_error if streamed else error)
+    with pytest.raises(kind, match=part):
         ask(client, [{"role": "user", "content": text}], streamed=streamed)
     assert len(server.misses) == (text == "nobody recorded this")
 
 
 def test_an_invalid_prompt_is_refused_with_its_place(client: anthropic.Anthropic) -> None:
+    from anthropic import BadRequestError
+
     hologram: Any = {"role": "user", "content": [{"type": "hologram"}]}
-    with pytest.raises(anthropic.BadRequestError, match=r"messages\[0\]"):
+    with pytest.raises(BadRequestError, match=r"messages\[0\]"):
         ask(client, [hologram])
 
 
@@ -280,8 +293,10 @@ def test_a_body_that_is_not_json_is_refused(server: Server) -> None:
 
 
 def test_a_status_fault_is_an_error_of_the_api(server: Server, client: anthropic.Anthropic) -> None:
+    from anthropic import InternalServerError
+
     server.behave(pace="step", dialect="anthropic", fault="status:503")
-    with pytest.raises(anthropic.InternalServerError, match="overloaded_error"):
+    with pytest.raises(InternalServerError, match="overloaded_error"):
         ask(client, [QUESTION])
 
 

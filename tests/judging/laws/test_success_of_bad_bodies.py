@@ -15,6 +15,7 @@ from harness.adapters import ADAPTERS, RunOptions
 from harness.dialects import DIALECTS
 from harness.facts import Facts
 from harness.judging.aspects import facts_of
+from harness.judging.judge import NormalizedOnce
 from harness.judging.laws.success import no_good_end
 from harness.providers import PROVIDERS
 
@@ -119,9 +120,10 @@ def good_ends(wire: str, body: bytes) -> list[str]:
     """The dialects, and the oracle, for which a body is an answer of a wire with a good end."""
     exchange = Exchange(None, 200, {}, ((None, body),), "complete", provider=wire)
     names = [] if no_good_end(PROVIDERS[wire].facts(exchange)) else ["oracle"]
+    normalize, options = NormalizedOnce(), RunOptions(provider=wire)
     for name in DIALECTS:
-        adapter = ADAPTERS[name].with_options(RunOptions(provider=wire))
-        facts = facts_of(adapter, adapter.output(exchange))
+        adapter = ADAPTERS[name]
+        facts = facts_of(adapter, adapter.output(exchange, normalize, options))
         assert isinstance(facts, Facts)
         names += [name] if facts.ended_well else []
     return names
