@@ -132,7 +132,8 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
     if not silent:
         return []
     read = {cell.provider for cell in judged if _is_read(cell)}
-    common = _common([cell for cell in judged if cell.provider in read])
+    whole = [cell for cell in judged if not has_crashed(cell)]
+    common = _common([cell for cell in whole if cell.provider in read])
     own = {
         wire: [cell for cell in silent if cell.provider in read and _has(cell, alike)]
         for wire, alike in common.items()
@@ -154,16 +155,17 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
     for wire, cells_of_cause in own.items():
         if found := _shared(common[wire], cells_of_cause, judged, filter(_is_read, judged)):
             causes.append(Cause(found, plainest_first(cells_of_cause)))
-    if not causes and len(silent) == len(judged) and not any(map(_gave_events, silent)):
+    if not causes and len(silent) == len(whole) and not any(map(_gave_events, silent)):
         causes += _possible_causes(silent)
     return sorted(causes, key=lambda cause: -len(cause.cells))
 
 
 def _common(judged: Sequence[Result]) -> dict[WireProperty, Alike]:
     """Return the properties of the wire that nearly all cells without any fact share, and few
-    others. Line ends come first, and are compared among server-sent events only: among all streams,
-    or else among those of several messages, because one message may be read to the end of the
-    body. The framing is that of the cells whose line ends are no cause.
+    others. ``judged`` has no cell in which the adapter crashed. Line ends come first, and are
+    compared among server-sent events only: among all streams, or else among those of several
+    messages, because one message may be read to the end of the body. The framing is that of the
+    cells whose line ends are no cause.
     """
     found: dict[WireProperty, Alike] = {}
     for kinds in _COMPARED:
