@@ -70,7 +70,7 @@ def test_an_adapter_that_splits_at_blank_lines_is_told_so_by_the_terminal(
     wire, native, run = lines[-3:]
     assert wire.startswith('  wire    data: {"candidates"')
     assert wire.endswith(r"\r\n\r\n")
-    assert native == "  native  nothing"
+    assert native == "  native  no event"
     assert run.startswith("  run: harness judge 'shop = splitter")
     assert int(out.partition(" findings, documented wire:")[0].rsplit(None, 1)[-1]) < 8
     assert "PROVIDERS" not in err

@@ -37,6 +37,7 @@ ALLOWED = {
     "facts/native.py _RAW_KEY": "the keys of native events",
     "facts/native.py _SPACE_AND_PADDING": "base64 in native events",
     "facts/native.py word_pattern": "native events and errors of the adapter",
+    "judging/aspects.py _FILE": "the stack frames of an adapter",
     "judging/laws/corruption.py overlapped": "the bytes of an answer",
     "judging/laws/cut_short.py prefixes": "the bytes of an answer",
     "judging/laws/law.py Law": "the title of a law, for the names of items",
