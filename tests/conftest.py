@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from importlib import import_module
@@ -9,6 +10,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from harness.stream.garbage_collector import collect_seldom
+
+# The modules and items stay in memory, so the garbage collector would only check them again and
+# again; see `pytest_collection_finish`.
+gc.disable()
 
 # No test depends on time or chance, or on an earlier run. `--hypothesis-profile random` searches with
 # new inputs in each run; pytest loads the profile that the option names after this file.
@@ -24,6 +31,12 @@ FAULTY = ROOT / "build" / "faulty-adapters.txt"
 # import these again each time.
 for _name in ("cassette_use", "checks", "laws", "replay_use", "specs", "summary"):
     import_module(f"harness.pytest_plugin.{_name}")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    collect_seldom()
+    gc.enable()
 
 
 NO_HYPOTHESIS = "no:hypothesispytest"

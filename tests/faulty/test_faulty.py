@@ -1,9 +1,11 @@
-"""Every known fault of an adapter makes a shipped case or a law red.
+"""Every known fault of an adapter makes a shipped case or a law red. Every fault that changes a fact
+also breaks a law about facts, without a golden case (`by_facts`).
 
 An adapter here is our own pipeline with one fault of a real adapter (see the modules beside this
 one). All cases of its dialect judge it. The laws judge it on the smallest answers that show the
 fault, and the law about spelling on a few rich answers. If no case and no law finds a fault, a case
-is missing. The summary of a run lists which case or law found which fault.
+is missing. The summary of a run lists which case or law found which fault. All tests are in one
+file, because pytest-xdist gives a file to one worker, and they share the cells that differ.
 """
 
 from __future__ import annotations
@@ -15,20 +17,20 @@ from typing import Any
 
 import pytest
 
-from harness import Exchange
 from harness.adapters import RunOptions
 from harness.judging.judge import Cell, judge, resolve_fixture, run_cell
 from harness.judging.laws import LAWS
 from harness.judging.results import Result
 from harness.pipeline.replay import replay
-from harness.project.project import kind_of, yaml_files
 from harness.stream.session import Session
+from tests.faulty import by_facts
+from tests.faulty.cells import all_cells, cells, differing_cells, ours, recorded, run
 from tests.faulty.clients import ClientFault
-from tests.faulty.faults import CASSETTE, PROJECT, ROOT, Fault
-from tests.faulty.pipeline import AnswerFault
+from tests.faulty.faults import CASSETTE, Fault
+from tests.faulty.pipeline import ANSWER_FAULTS, AnswerFault
 from tests.faulty.programs import ProgramFault
 from tests.faulty.requests import RequestFault
-from tests.faulty.table import FAULTS, KINDS
+from tests.faulty.table import FAULTS, KINDS, NO_FACT, SHOWN
 from tests.faulty.tool_code_reader import ToolCodeReader
 from tests.support.adapters import events_of, payloads_of
 
@@ -83,42 +85,6 @@ class Detection:
         return ", ".join(names[:NAMED]) + (
             f" and {len(names) - NAMED} more cells" if len(names) > NAMED else ""
         )
-
-
-@cache
-def all_cells() -> list[Cell]:
-    """The cells of all specs, which are read once."""
-    files = [path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"]
-    return [cell for path in files for cell in PROJECT.cells(path)]
-
-
-@cache
-def cells(dialect: str) -> list[Cell]:
-    return [cell for cell in all_cells() if cell.column == dialect and cell.case.kind == "stream"]
-
-
-def recorded(cell: Cell) -> Exchange:
-    return CASSETTE(cell.case.cassette).exchanges[cell.case.exchange - 1]
-
-
-def run(fault: AnswerFault, cell: Cell) -> tuple[Any, Any]:
-    """The payloads of a cell, and the calls that its session remembers."""
-    session = Session(context=cell.case.context)
-    return fault.replay(
-        recorded(cell), provider=cell.case.provider, tool_code=cell.case.tool_code, session=session
-    ), session.calls
-
-
-@cache
-def ours(dialect: str) -> list[tuple[Any, Any]]:
-    return [run(AnswerFault(dialect), cell) for cell in cells(dialect)]
-
-
-@cache
-def differing_cells(fault: AnswerFault) -> list[tuple[int, Cell]]:
-    """The cells, each with its place in `cells`, in which payloads or session differ from ours."""
-    pairs = zip(cells(fault.dialect), ours(fault.dialect), strict=True)
-    return [(at, cell) for at, (cell, own) in enumerate(pairs) if run(fault, cell) != own]
 
 
 def detect(fault: Fault) -> Detection:
@@ -222,6 +188,22 @@ def test_no_fault_survives(name: str, record_property: RecordProperty) -> None:
     assert len(detection.red) <= most, (
         f"{name} turns {len(detection.red)} cells red, which is too much for one fault: {detection}"
     )
+
+
+@pytest.mark.parametrize("name", ANSWER_FAULTS)
+def test_a_fault_shows_what_its_row_says(name: str) -> None:
+    fault = ANSWER_FAULTS[name]
+    if name not in SHOWN:
+        assert by_facts.caught_by(fault), f"{name} survives: {fault.says}"
+        return
+    rule, law = SHOWN[name]
+    assert by_facts.changes_facts(fault) is (rule != NO_FACT)
+    assert not by_facts.caught_by(fault)
+    assert by_facts.broken_by(fault) == law
+
+
+def test_each_row_is_about_a_fault() -> None:
+    assert SHOWN.keys() <= ANSWER_FAULTS.keys()
 
 
 @pytest.mark.parametrize(
