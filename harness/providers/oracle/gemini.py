@@ -23,6 +23,8 @@ _NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECIT
 _CAPITAL = re.compile(r"[A-Z]")
 _ENVELOPE = ("traceId", "metadata", "consumedCredits", "remainingCredits")
 _READ = {"candidates", "promptFeedback", "usageMetadata", "error", "response", "functionCalls"}
+_USUAL = {"candidates", "usageMetadata", "modelVersion", "responseId"}
+"""The fields of nearly every message."""
 _READ_CANDIDATE = {"content", "finishReason", "finishMessage", "index"}
 _PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
 _CALL = {"name", "id", "args", "willContinue", "will_continue"}
@@ -150,7 +152,9 @@ class _Reader(MessageReader):
         return facts
 
     def _read_response(self, message: dict[str, Json]) -> None:
-        self._read_feedback(pick(message, "promptFeedback"))
+        is_usual = message.keys() <= _USUAL
+        if not is_usual:
+            self._read_feedback(pick(message, "promptFeedback"))
         usage = pick(message, "usageMetadata")
         if isinstance(usage, dict):
             count_gemini(self.facts, usage)
@@ -168,7 +172,7 @@ class _Reader(MessageReader):
             if index == 0:
                 self._read_candidate(candidate)
                 answered = True
-        calls = pick(message, "functionCalls")
+        calls = None if is_usual else pick(message, "functionCalls")
         for call in calls if isinstance(calls, list) else ():
             if _is_call(call):
                 self._read_call(call)
