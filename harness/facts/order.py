@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["text", "thought"]
 """What a piece is a piece of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """A run of text or thoughts, or a call, on the wire: its characters, and the pieces in which
     they came.
     """
@@ -52,15 +51,14 @@ def find_misplaced(order: Sequence[Run], events: Sequence[Given]) -> Misplaced |
     """Return the first text or thought that an adapter gives too late; None if all is in order. A
     kind that came in several pieces and that the adapter gives in one event has no order.
     """
-    pieces = Counter[str]()
-    for run in order:
-        pieces[run.kind] += run.pieces if run.size else 0
-    given = Counter[str]()
-    for event in events:
-        given.update({"text": bool(event.text), "thought": bool(event.thought)})
     kinds: tuple[Kind, ...] = ("text", "thought")
+    sizes = {"text": [e.text for e in events], "thought": [e.thought for e in events]}
+    given = {kind: sum(map(bool, sizes[kind])) for kind in kinds}
+    pieces = {
+        kind: sum(run.pieces for run in order if run.kind == kind and run.size) for kind in kinds
+    }
     asked = [kind for kind in kinds if given[kind] and (given[kind] > 1 or pieces[kind] == 1)]
-    if len(events) < 2:
+    if len(events) < 2 or not (len(asked) == len(kinds) or any(event.calls for event in events)):
         return None
     needs = {kind: _needs(order, kind) for kind in kinds}
     before_calls = {kind: _before_calls(order, kind) for kind in kinds}

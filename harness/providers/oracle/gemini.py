@@ -125,7 +125,7 @@ class _Reader(MessageReader):
             self.facts.others |= present({name: message.get(name) for name in _ENVELOPE}, set())
             self._read_object(inner)
         else:
-            self.facts.others |= present(message, _READ)
+            self._note_fields(message, _READ)
             self._read_response(message)
         if error or isinstance(error, dict):
             self._read_error(error)

@@ -46,7 +46,8 @@ class MessageReader(ABC):
 
     def _note_fields(self, holder: dict[str, Json], known: set[str]) -> None:
         """Note the names of the other fields that have a value."""
-        self.facts.others |= present(holder, known)
+        if not holder.keys() - known <= self.facts.others:  # nearly always they are noted
+            self.facts.others |= present(holder, known)
 
     def _note_end(self) -> None:
         """Note whether the answer ended well, and the status of a failed one without an error."""
