@@ -168,7 +168,10 @@ class NativeSearch:
 
 
 def _joined(pieces: list[str], in_raw: bool) -> list[Leaf]:
-    return [Leaf("".join(pieces), in_raw)] if len(pieces) > 1 else []
+    """Return the leaves of joined pieces: their text, and the leaves in it if it is JSON."""
+    if len(pieces) < 2:
+        return []
+    return [Leaf(text, in_raw or raw) for _, text, raw in _leaves("".join(pieces))]
 
 
 def plain_base64(text: str) -> str:

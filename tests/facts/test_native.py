@@ -37,3 +37,8 @@ def test_a_long_value_may_be_anywhere_in_a_string() -> None:
 def test_a_signature_may_be_encoded_once_more(leaf: str, is_found: bool) -> None:
     search = NativeSearch([{"signature": leaf}])
     assert search.count("c2lnLTAx", binary=True) == (int(is_found), False)
+
+
+def test_pieces_of_json_are_joined_and_opened() -> None:
+    pieces = ['{"tool": "sea', 'rch", "n": ', "1}"]
+    assert NativeSearch([{"delta": piece} for piece in pieces]).count("search") == (1, False)
