@@ -31,19 +31,7 @@ class Peer(NamedTuple):
 NODE: Final = "serve: node shim.mjs"
 PORT: Final = 4000
 PROXY: Final = ("litellm", "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(PORT))
-PREVIOUS: Final = {
-    "google-genai-2": ("google-genai", "2.34"),
-    "google-adk-1": ("google-adk", "1.39"),
-    "langchain-google-genai-4-3": ("langchain-google-genai", "4.3"),
-    "langchain-openai-0": ("langchain-openai", "0.3"),
-    "litellm-1-105": ("litellm", "1.105"),
-    "llama-index-0-10": ("llama-index", "0.10"),
-    "openai-2": ("openai", "2.54"),
-    "openai-agents-0-23": ("openai-agents", "0.23"),
-    "pydantic-ai-1": ("pydantic-ai", "1.107"),
-}
-"""The previous versions: the last one of the major version before, or else of the minor version."""
-PEERS: Final = {
+NEWEST: Final = {
     "google-genai": Peer("google-genai", "google-genai/requirements.txt"),
     "litellm": Peer("litellm", "litellm/requirements.txt"),
     "litellm-anthropic": Peer("litellm-anthropic", "litellm/requirements.txt"),
@@ -88,11 +76,52 @@ PEERS: Final = {
         )
         for wire in ("gemini", "anthropic", "openai-chat", "openai-responses")
     },
-    **{
-        name: Peer(newest, f"{newest}/requirements-{version}.txt", previous_of=newest)
-        for name, (newest, version) in PREVIOUS.items()
-    },
 }
+PREVIOUS: Final = {
+    "ag-ui-adk-0-10": ("ag-ui-adk", "0.10"),
+    "agno-2": ("agno", "2.9"),
+    "ai-sdk-2": ("ai-sdk", "2.0"),
+    "ai-sdk-openai-compatible-1": ("ai-sdk-openai-compatible", "1.0"),
+    "any-llm-0": ("any-llm", "0.21"),
+    "autogen-0-6": ("autogen", "0.6"),
+    "gemini-cli-0-60": ("gemini-cli", "0.60"),
+    "genkit-1-41": ("genkit", "1.41"),
+    "google-adk-1": ("google-adk", "1.39"),
+    "google-genai-2": ("google-genai", "2.34"),
+    "google-genai-js-1": ("google-genai-js", "1.52"),
+    "haystack-6": ("haystack", "6.0"),
+    "langchain-google-genai-4-3": ("langchain-google-genai", "4.3"),
+    "langchain-google-genai-js-1": ("langchain-google-genai-js", "1.0"),
+    "langchain-openai-0": ("langchain-openai", "0.3"),
+    "litellm-1-105": ("litellm", "1.105"),
+    "litellm-anthropic-1-105": ("litellm-anthropic", "1.105"),
+    "litellm-proxy-anthropic-1-105": ("litellm-proxy-anthropic", "1.105"),
+    "litellm-proxy-gemini-1-105": ("litellm-proxy-gemini", "1.105"),
+    "litellm-proxy-openai-chat-1-105": ("litellm-proxy-openai-chat", "1.105"),
+    "litellm-proxy-openai-responses-1-105": ("litellm-proxy-openai-responses", "1.105"),
+    "llama-index-0-10": ("llama-index", "0.10"),
+    "llm-gemini-0-34": ("llm-gemini", "0.34"),
+    "openai-2": ("openai", "2.54"),
+    "openai-agents-0-23": ("openai-agents", "0.23"),
+    "openai-js-5": ("openai-js", "5.23"),
+    "pydantic-ai-1": ("pydantic-ai", "1.107"),
+    "pydantic-ai-ag-ui-1": ("pydantic-ai-ag-ui", "1.107"),
+    "semantic-kernel-1-44": ("semantic-kernel", "1.44"),
+    "strands-agents-1-61": ("strands-agents", "1.61"),
+}
+"""The previous versions: the last one of the major version before, or else of the minor version."""
+
+
+def previous(newest: str, version: str) -> Peer:
+    """A previous version, with the shim of the newest. Its lock is beside the lock of the newest,
+    and has the version in its name.
+    """
+    peer = NEWEST[newest]
+    stem, _, ending = peer.lock.rpartition(".")
+    return peer._replace(lock=f"{stem}-{version}.{ending}", previous_of=newest)
+
+
+PEERS: Final = {**NEWEST, **{name: previous(*entry) for name, entry in PREVIOUS.items()}}
 
 
 def newest(name: str) -> str:

@@ -147,6 +147,8 @@ def judge(name: str, places: Results, options: list[str], asked: int) -> bool:
     whether it was judged.
     """
     peer, log, results = PEERS[name], places.log, places.file
+    if peer.lock.endswith(".json"):
+        use_node_modules(HERE / peer.lock)
     programs = environment(peer.lock) / "bin"
     command = [
         str(programs / "harness"),
@@ -253,9 +255,19 @@ def environment(path: str) -> Path:
 
 def installed(lock: Path) -> Path:
     """The folder that is installed from a lock."""
-    if lock.suffix == ".json":
-        return lock.parent / "node_modules"
-    return BUILD / f"{lock.parent.name}-{lock.stem}"
+    folder = BUILD / f"{lock.parent.name}-{lock.stem}"
+    return folder / "node_modules" if lock.suffix == ".json" else folder
+
+
+def use_node_modules(lock: Path) -> None:
+    """Link ``node_modules`` beside the shim to what is installed from a lock: a program in
+    JavaScript finds its packages only there.
+    """
+    link = lock.parent / "node_modules"
+    if link.is_dir() and not link.is_symlink():
+        shutil.rmtree(link)
+    link.unlink(missing_ok=True)
+    link.symlink_to(installed(lock))
 
 
 def install(paths: set[str]) -> None:
@@ -275,7 +287,11 @@ def install_from(lock: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     print(f"installing {lock.relative_to(HERE)}", flush=True)
     if lock.suffix == ".json":
-        run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=lock.parent)
+        copy = folder.parent
+        copy.mkdir(parents=True, exist_ok=True)
+        shutil.copy(lock, copy / "package-lock.json")
+        shutil.copy(lock.with_name(lock.name.replace("-lock", "", 1)), copy / "package.json")
+        run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=copy)
     else:
         uv = str(Path(sys.prefix) / "bin" / "uv")
         run(uv, "venv", "--quiet", "--python", sys.executable, str(folder))

@@ -160,6 +160,38 @@ def test_the_script_groups_the_versions_of_an_adapter(
     assert scripts["matrix"].main(["--results", str(tmp_path / "site")]) == 1
 
 
+def test_each_adapter_has_a_previous_version_with_a_lock_of_its_own(
+    scripts: dict[str, ModuleType],
+) -> None:
+    peers = scripts["peers"]
+    previous = {peer.previous_of: peer for peer in peers.PEERS.values() if peer.previous_of}
+    assert {*previous} == {*peers.NEWEST}
+    for name, peer in previous.items():
+        assert peer == peers.NEWEST[name]._replace(lock=peer.lock, previous_of=name)
+        folder, _, lock = peer.lock.partition("/")
+        source = lock.replace("-lock", "").replace(".txt", ".in")
+        assert (FOLDER / folder / source).is_file()
+        text = (FOLDER / peer.lock).read_text(encoding="utf-8")
+        assert peer.lock != peers.NEWEST[name].lock
+        assert "sha512-" in text or "--hash=sha256:" in text
+        assert '"resolved"' not in text  # a lock names no registry
+
+
+def test_a_program_finds_the_packages_of_the_lock_that_is_judged(
+    scripts: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = scripts["run"]
+    monkeypatch.setattr(run, "BUILD", tmp_path / "build")
+    folder = tmp_path / "shop"
+    (folder / "node_modules" / "left-over").mkdir(parents=True)
+    for name in ("package-lock.json", "package-lock-1.0.json"):
+        packages = run.installed(folder / name)
+        packages.mkdir(parents=True)
+        (packages / name).touch()
+        run.use_node_modules(folder / name)
+        assert [path.name for path in (folder / "node_modules").iterdir()] == [name]
+
+
 def test_results_are_kept_only_if_they_are_whole_and_nothing_has_changed(
     scripts: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
