@@ -57,7 +57,7 @@ from harness.report import Header, ReportError, Run, compare_runs, render_index
 from harness.report.annotations import NAME as ANNOTATIONS
 from harness.report.annotations import annotation_lines
 from harness.report.aspect_counts import causes_of
-from harness.report.aspect_text import closing_text, results_text
+from harness.report.aspect_text import LEGEND, closing_text, results_text
 from harness.report.compare import changes_text
 from harness.report.files import INDEX, refuse_file, write_files
 from harness.report.judge_run import JSON, compared_runs, merge_results, run_of
@@ -314,12 +314,7 @@ def _judge_one(
 
 def _without_cause(cells: Sequence[Result]) -> list[Result]:
     """Return the cells without those that have another common cause than their wire."""
-    caused = {
-        cell.place
-        for cause in causes_of(cells)
-        if cause.shared.wire.kind != "wire"
-        for cell in cause.cells
-    }
+    caused = {cell.place for cause in causes_of(cells) if not cause.is_wire for cell in cause.cells}
     return [cell for cell in cells if cell.place not in caused]
 
 
@@ -354,8 +349,13 @@ def _conclude(
 ) -> int:
     """Print the results, write the report, and choose the exit status."""
     pairs = [] if baseline is None else compared_runs(baseline, results)
+    with_legend = True  # once
     for adapter in results.adapters:
-        print(results_text(adapter, with_losses=baseline is None, paint=paint))
+        text = results_text(
+            adapter, with_losses=baseline is None, with_legend=with_legend, paint=paint
+        )
+        with_legend &= LEGEND not in text
+        print(text)
         if baseline is None and (closing := closing_text(adapter)):
             print(closing)
     is_broken = False

@@ -192,8 +192,8 @@ KINDS: Final = {
 }
 """The kinds of shim by their word after ``--init``."""
 
-FIRST: Final = "--cassettes gemini-api/text:1 gemini-api/parallel-calls:1"
-"""Two exchanges for a first result: a text, and three calls at once."""
+FIRST: Final = "--cassettes gemini-api/text:1 gemini-api/framing:2 gemini-api/parallel-calls:1"
+"""Exchanges for a first result: a text, another one with other line ends, and three calls."""
 
 
 def write_shim(kind: str, file: Path | None) -> None:
@@ -227,7 +227,7 @@ def write_shim(kind: str, file: Path | None) -> None:
         line.format(stem=stem, file=file, python=python)
         for line in (KINDS[kind].judge, KINDS[kind].start)
     )
-    print("Next, judge it as it stands on two exchanges; then fill it in, and judge it again:")
+    print("Next, judge it as it stands on three exchanges; then fill it in, and judge it again:")
     if module and away:
         print(f"  cd {file.parent}")
     if start:

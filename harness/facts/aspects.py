@@ -623,7 +623,9 @@ class _Judge:
             reason = "calls-missing"
             # the event that the search finds may be that of an equal call, which is kept
             is_kept = take_call(list(mine), missing[0])
-            if self._account is None and not is_kept and carried.search.has_call(*missing[0]):
+            stated = sum(name == missing[0][0] for name, _ in mine)
+            may_ask = self._account is None and not is_kept
+            if may_ask and carried.search.has_call(*missing[0], stated):
                 reason = "calls-unreported"
             return _found("lost", reason, lost | {"first": call_value(*missing[0])})
         for call in extra:

@@ -207,7 +207,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     "silent-end": Reason("the answer is {wire} in the middle; the adapter does not report it"),
     # counts
     "counts-invented": Reason("the wire has no counts; the adapter reports {adapter:counts}"),
-    "counts": Reason("the wire has {wire:counts}; the adapter reports {adapter:counts}"),
+    "counts": Reason(
+        "the wire has {wire:counts}; the adapter reports {adapter:counts}", ("adapter:missing",)
+    ),
     "counts-unreported": Reason(
         "the wire has {wire:counts}; the adapter reports {adapter:counts}; the native events have"
         " them: does the shim report them?"
@@ -350,6 +352,7 @@ _FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "counts": lambda counts: ", ".join(
         f"{name} {count or 'none'}" for name, count in counts.items()
     ),
+    "missing": lambda counts: " ".join(name for name, count in counts.items() if not count),
 }
 _SENTENCES: Final = _Sentences()
 

@@ -122,11 +122,14 @@ class NativeSearch:
             text in leaf.text and pattern.search(leaf.text) for leaf in self.leaves
         )
 
-    def has_call(self, name: str, arguments: Json) -> bool:
+    def has_call(self, name: str, arguments: Json, given: int) -> bool:
         """Return whether the name of a call and all texts and numbers of its arguments are
-        leaves.
+        leaves, the name more often than the ``given`` calls of this name.
         """
-        return self.has_leaf(name) and all(self.has_leaf(text) for _, text, _ in _leaves(arguments))
+        named = islice((leaf for leaf in self.leaves if leaf.text == name), given + 1)
+        return sum(1 for _ in named) > given and all(
+            self.has_leaf(text) for _, text, _ in _leaves(arguments)
+        )
 
     def count(self, value: str, *, binary: bool = False, enough: int = 1) -> tuple[int, bool]:
         """Return the number of occurrences of a value, and whether all are below keys of raw data.

@@ -92,8 +92,8 @@ class Loss:
         self.findings.append(finding)
 
     def begin_with_plainest(self) -> None:
-        """Move the plainest cell to the front, because it is the one that is shown."""
-        at = plainest_at(self.cells)
+        """Move the plainest typical cell to the front, because it is the one that is shown."""
+        at = plainest_at(self.cells, typical=True)
         self.cells.insert(0, self.cells.pop(at))
         self.findings.insert(0, self.findings.pop(at))
 
@@ -196,8 +196,9 @@ def _rank(loss: Loss) -> tuple[bool, int]:
 
 def hints_of(cells: Iterable[Result]) -> dict[str, str]:
     """Return how to declare an aspect that is lost in every cell that has it, by aspect. There is
-    no hint for an aspect that every event model has, for a fact that the native events have, and
-    for an adapter that gives nothing of many answers with text or calls.
+    no hint for an aspect that every event model has, for a fact that the native events have, for
+    counts of which some are given, for ids without calls, and for an adapter that gives nothing of
+    many answers with text or calls.
     """
     own = {cell.place: cell for cell in cells}
     unread = [
@@ -212,8 +213,10 @@ def hints_of(cells: Iterable[Result]) -> dict[str, str]:
         finding.subject
         for cell in own.values()
         for finding in cell.findings
-        if finding.reason in UNREPORTED
+        if finding.reason in UNREPORTED or _has_counts(finding)
     }
+    if not counts.get("calls", Counter())["kept"]:
+        reported.add("ids")  # an id is lost with its call
     if not any(numbers["kept"] for numbers in counts.values()):
         return {}
     hints = {}
@@ -221,10 +224,16 @@ def hints_of(cells: Iterable[Result]) -> dict[str, str]:
         compared = sum(numbers[verdict] for verdict in COMPARED)
         if 1 < numbers["lost"] == compared and aspect not in reported | NEVER_DECLARED:
             hints[aspect] = (
-                f"{aspect.replace('_', ' ')} is lost in {compared:,} of {compared:,} cells; if the"
-                f" event model has no place for it: --losses {aspect}"
+                f"lost in all {compared:,} cells; if the event model has no place for it:"
+                f" --losses {aspect}"
             )
     return hints
+
+
+def _has_counts(finding: Finding) -> bool:
+    """Return whether the adapter reports some of the token counts."""
+    counts = finding.adapter if finding.reason == "counts" else None
+    return isinstance(counts, dict) and any(counts.values())
 
 
 def is_of_error(cell: Result, aspect: str) -> bool:

@@ -68,11 +68,13 @@ def results_text(
     adapter: AdapterResults,
     *,
     with_losses: bool = True,
+    with_legend: bool = True,
     paint: Paint = lambda line, tone: line,
 ) -> str:
     """Return the matrices of an adapter, then each loss with its evidence and a command. The losses
     in variants are only counted. A legend explains the words of the matrices, if there are variants
-    or aspects that were not asked. ``paint`` colours the lines for a terminal.
+    or aspects that were not asked, unless it is not wanted. ``paint`` colours the lines for a
+    terminal.
     """
     lines, has_legend = [title_of(adapter), *describe_raw([adapter])], False
     for block, cells in adapter.sections.items():
@@ -86,7 +88,7 @@ def results_text(
             words = f"{BLOCKS[block]}{note}: {counted.words}"
             lines += ["", _Toned(tone, words), *matrix_lines(cells), *_not_run(cells)]
             has_legend |= block in VARIANT_BLOCKS or _has_unasked(cells)
-    if has_legend:
+    if has_legend and with_legend:
         lines += ["", LEGEND]
     for block in ("documented", "second_turn", *VARIANT_BLOCKS) if with_losses else ():
         lines += _losses(adapter, block)

@@ -18,7 +18,9 @@ from .plainest import plainest_first
 Alike = tuple[WireProperty, ...]
 """Properties of which a cell has one: the line ends of a stream of several messages, or of one."""
 FEWEST: Final = 3
-"""The minimum number of cells that must share a property."""
+"""The minimum number of cells that must share a property of a loss."""
+FEWEST_SILENT: Final = 2
+"""The minimum number of cells without any fact that must share a property."""
 MOST_EXCEPTIONS: Final = 10
 """One of this number of cells may be an exception from the cause of cells without any fact."""
 _COMPARED: Final[Sequence[Sequence[PropertyKind]]] = (
@@ -58,6 +60,13 @@ _REMEDIES: Final = {
     "wire": "if the adapter does not read this wire, leave it out of the wires that the shim names",
 }
 """What mends a cause, by its framing or its kind."""
+_UNPROVEN: Final = (
+    "This is only a possible cause, because no other answers were judged. If --cuts whole is green,"
+    " the fault is at a border of reads; if the adapter gives events, the shim does not yield them"
+)
+_NO_EVENT: Final = (
+    "call the adapter in the shim, and yield each event of the adapter with the facts in it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,27 +107,29 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Cells of which an adapter gives nothing, and the property that they share."""
+    """Cells of which an adapter gives nothing, and why."""
 
-    shared: Shared
+    sentence: str
+    """``nothing for all 40 streams with CRLF line ends, something for the 3 with LF``. Without a
+    cell of another property, it ends before the comma.
+    """
+    remedy: str
+    """What to change, "" if that is not known."""
     cells: list[Result]
+    """The plainest one comes first."""
+    is_wire: bool = False
+    """Whether the cells share only their wire."""
 
-    @property
-    def sentence(self) -> str:
-        """``nothing for all 40 streams with CRLF line ends, something for the 3 with LF``. Without
-        a cell of another property, it ends before the comma.
-        """
-        contrast = f", something {self.shared.contrast}" if self.shared.right else ""
-        return f"nothing for {self.shared.subject}{contrast}"
 
-    @property
-    def remedy(self) -> str:
-        """What to change, "" if that is not known."""
-        wire = self.shared.wire
-        remedy = _REMEDIES.get(wire.value if wire.kind == "framing" else wire.kind, "")
-        if self.shared.right:
-            return remedy
-        return f"{remedy}. This is only a possible cause: no other answers were judged"
+def _cause(shared: Shared, cells: Sequence[Result]) -> Cause:
+    """Return the cause of cells that share a property."""
+    wire = shared.wire
+    contrast = f", something {shared.contrast}" if shared.right else ""
+    remedy = _REMEDIES.get(wire.value if wire.kind == "framing" else wire.kind, "")
+    if not shared.right:
+        remedy = f"{remedy}. {_UNPROVEN}"
+    sentence = f"nothing for {shared.subject}{contrast}"
+    return Cause(sentence, remedy, plainest_first(cells), wire.kind == "wire")
 
 
 def find_causes(cells: Iterable[Result]) -> list[Cause]:
@@ -154,9 +165,9 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
             causes.append(cause)
     for wire, cells_of_cause in own.items():
         if found := _shared(common[wire], cells_of_cause, judged, filter(_is_read, judged)):
-            causes.append(Cause(found, plainest_first(cells_of_cause)))
-    if not causes and len(silent) == len(whole) and not any(map(_gave_events, silent)):
-        causes += _possible_causes(silent)
+            causes.append(_cause(found, cells_of_cause))
+    if not causes and len(silent) == len(whole) and all(map(_has_no_event, silent)):
+        causes.append(_possible_cause(silent))
     return sorted(causes, key=lambda cause: -len(cause.cells))
 
 
@@ -186,7 +197,7 @@ def _is_common(alike: Alike, scope: Sequence[Result]) -> bool:
     own = [cell for cell in silent if _has(cell, alike)]
     having = sum(_has(cell, alike) for cell in scope)
     exceptions = max(having - len(own), len(silent) - len(own))
-    if len(own) < FEWEST or exceptions * MOST_EXCEPTIONS > having:
+    if len(own) < FEWEST_SILENT or exceptions * MOST_EXCEPTIONS > having:
         return False
     return _shared(alike, own, scope, filter(_is_read, scope)) is not None
 
@@ -195,29 +206,30 @@ def _cause_of_wire(provider: str, silent: list[Result], judged: Sequence[Result]
     others = [cell for cell in judged if cell.provider != provider]
     right = sum(map(_is_read, others))
     number = len(judged) - len(others)
-    if len(silent) < FEWEST or len(silent) * 2 < number or not right:
+    if len(silent) < FEWEST_SILENT or len(silent) * 2 < number or not right:
         return None
     wire = WireProperty("wire", provider)
-    return Cause(Shared(wire, len(silent), number, right, len(others), ()), plainest_first(silent))
+    return _cause(Shared(wire, len(silent), number, right, len(others), ()), silent)
 
 
-def _possible_causes(silent: list[Result]) -> Iterator[Cause]:
-    """Yield a property that all these cells have, and that a simple reader does not expect. There
-    is no other cell to compare them with.
+def _possible_cause(silent: Sequence[Result]) -> Cause:
+    """Return the cause of cells that are all without any event: a property that all of them have
+    and that a simple reader does not expect, or else the shim.
     """
     for kinds, values in _UNEXPECTED.items():
         for value in values:
             if all(_has(cell, [WireProperty(kind, value) for kind in kinds]) for cell in silent):
                 number = len(silent)
                 shared = Shared(WireProperty(kinds[0], value), number, number, 0, 0, ())
-                yield Cause(shared, plainest_first(silent))
-                return
+                return _cause(shared, silent)
+    return Cause(f"no event for {plural(len(silent), 'answer')}", _NO_EVENT, plainest_first(silent))
 
 
-def _gave_events(cell: Result) -> bool:
-    """Return whether the adapter gave a native event, with or without a fact."""
+def _has_no_event(cell: Result) -> bool:
+    """Return whether the adapter gave no native event, with or without a fact."""
     excerpts = cell.evidence.excerpts.values() if cell.evidence else ()
-    return any(view.layer == "native" and view.lines for views in excerpts for view in views)
+    native = [view for views in excerpts for view in views if view.layer == "native"]
+    return bool(native) and not any(view.lines for view in native)
 
 
 def share_property(aspect: str, red: Sequence[Result], judged: Iterable[Result]) -> Shared | None:

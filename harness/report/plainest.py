@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,12 +14,20 @@ _BROKEN: Final = frozenset({"blocked", "error", "unfinished"})
 _ORDER: Final = {name: place for place, name in enumerate(PROVIDERS)}
 
 
-def plainest_at(cells: Sequence[Result]) -> int:
+def plainest_at(cells: Sequence[Result], *, typical: bool = False) -> int:
     """Return the place of the cell whose answer is complete, is of the first wire of the table of
     providers, is a stream, and has the fewest aspects and fields. Of equal ones the first. There
-    is at least one cell.
+    is at least one cell. ``typical``: it is of the cassette with most of such cells.
     """
-    return min(range(len(cells)), key=lambda place: _how_plain(cells[place]))
+    ranks = [_rank(cell) for cell in cells]
+    often = Counter((rank, cell.cassette) for rank, cell in zip(ranks, cells, strict=True))
+
+    def how_plain(place: int) -> tuple[object, ...]:
+        cell = cells[place]
+        number = often[ranks[place], cell.cassette] if typical else 0
+        return *ranks[place], -number, len(cell.aspects), len(cell.properties)
+
+    return min(range(len(cells)), key=how_plain)
 
 
 def plainest_first(cells: Sequence[Result]) -> list[Result]:
@@ -27,11 +36,9 @@ def plainest_first(cells: Sequence[Result]) -> list[Result]:
     return [cells[at], *cells[:at], *cells[at + 1 :]]
 
 
-def _how_plain(cell: Result) -> tuple[bool, int, bool, int, int]:
+def _rank(cell: Result) -> tuple[bool, int, bool]:
     return (
         not _BROKEN.isdisjoint(cell.aspects),
         _ORDER.get(cell.provider, len(_ORDER)),
         cell.unary,
-        len(cell.aspects),
-        len(cell.properties),
     )

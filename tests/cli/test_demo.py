@@ -71,7 +71,7 @@ def test_a_new_shim_names_the_next_line(
 ) -> None:
     assert main(["judge", "--init", kind, "-o", "my_shim.py"]) == 0
     first, rest = capsys.readouterr().out.split("Then judge it on all exchanges:\n")
-    assert first.startswith("Next, judge it as it stands on two exchanges; ")
+    assert first.startswith("Next, judge it as it stands on three exchanges; ")
     assert first.endswith(f"{rest.removesuffix(NEWLINE)} {FIRST}{NEWLINE}")
     compile(Path("my_shim.py").read_text(encoding="utf-8"), "my_shim.py", "exec")
     assert main(["judge", "--init", kind, "-o", "my_shim.py"]) == 2
@@ -108,7 +108,7 @@ def test_a_new_shim_is_red_and_says_what_to_fill_in(
 
 def test_the_first_exchanges_are_of_the_suite(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "unified-llm", *FIRST.split()]) == 0
-    assert "Documented wire: 2 of 2 cells passed" in capsys.readouterr().out
+    assert "Documented wire: 3 of 3 cells passed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["function", "client", "program"])

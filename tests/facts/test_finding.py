@@ -760,6 +760,17 @@ def test_calls_that_an_adapter_merges_are_called_merged(call: Call, reason: str)
     assert next(iter(judged(wire, call, STOP))).reason == reason
 
 
+def test_the_event_of_another_call_of_the_same_tool_is_not_that_of_a_lost_call() -> None:
+    wire = stop(call_part("f", "a", x=1), call_part("f", "b"))
+    given = Call("a", "f", {"x": 1})
+    native = {"name": "f", "args": {"x": 1}}
+    (lost,) = [one for one in judged(wire, given, STOP, native=native) if one.subject == "calls"]
+    assert lost.reason == "calls-missing"
+    both: Json = [native, {"name": "f", "args": {}}]
+    (lost,) = [one for one in judged(wire, given, STOP, native=both) if one.subject == "calls"]
+    assert lost.reason == "calls-unreported"
+
+
 @pytest.mark.parametrize(
     ("native", "reason"),
     [

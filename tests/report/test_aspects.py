@@ -186,6 +186,26 @@ def test_a_finding_shows_its_plainest_cell() -> None:
     assert plainest_first([whole, broken, foreign, plain]) == [plain, whole, broken, foreign]
 
 
+def test_a_loss_shows_a_cell_of_the_cassette_with_most_of_its_cells() -> None:
+    odd = replace(cell("gemini-api/a", signatures="lost"), provider="gemini-api")
+    usual = [
+        replace(cell("gemini-api/b", number, signatures="lost", text="kept"), provider="gemini-api")
+        for number in (1, 2)
+    ]
+    (loss,) = losses_of([odd, *usual])
+    assert [own.place for own in loss.cells][:2] == ["gemini-api/b:1", "gemini-api/a:1"]
+
+
+def test_usage_is_divided_by_the_counts_that_are_missing() -> None:
+    wire = {"input": 6, "output": 4, "thoughts": 2}
+    lost = [
+        with_findings(cell(exchange=at), Finding("usage", "lost", "counts", wire, given))
+        for at, given in enumerate([{**wire, "thoughts": 0}, {**wire, "output": 0}], 1)
+    ]
+    assert len(losses_of(lost)) == 2
+    assert len(losses_of([lost[0], replace(lost[0], exchange=3)])) == 1
+
+
 def test_the_reasons_of_cells_that_were_not_run_are_below_the_table() -> None:
     reasons = ["only streams"] * 3 + ["a"] * 2 + ["b"] * 2 + ["c"]
     cells = [replace(cell(exchange=at), reason=reason) for at, reason in enumerate(reasons, 1)]

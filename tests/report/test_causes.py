@@ -121,9 +121,9 @@ def test_without_a_contrast_unexpected_line_ends_are_a_possible_cause(
     (cause,) = causes_of(cells)
     assert cause.sentence == sentence
     assert cause.remedy.startswith(r"take \r\n, \n and \r as line ends")
-    assert cause.remedy.endswith("This is only a possible cause: no other answers were judged")
+    assert "This is only a possible cause, because no other answers were judged." in cause.remedy
     other = [without_events(own) for own in answers(1, "LF", text="lost")]
-    assert sentences([*cells, *other]) == [], "line ends that every reader takes"
+    assert sentences([*cells, *other]) == [f"no event for {number + 1} answers"]
     assert sentences([*cells, *answers(1, "", text="wrong")]) == []
 
 
@@ -193,7 +193,7 @@ def test_a_field_that_all_red_cells_of_an_aspect_share_is_in_the_sentence() -> N
 
 def test_an_aspect_that_is_lost_everywhere_can_be_declared() -> None:
     cells = [*answers(2, "LF", text="kept", finish="lost"), *answers(3, text="kept", finish="lost")]
-    hint = "finish is lost in 5 of 5 cells; if the event model has no place for it: --losses finish"
+    hint = "lost in all 5 cells; if the event model has no place for it: --losses finish"
     assert hints_of(cells) == {"finish": hint}
     adapter = replace(OTHER, cells=tuple(cells))
     assert f"\n  {hint}\n" in results_text(adapter)
@@ -234,6 +234,20 @@ def test_a_lost_aspect_that_the_native_events_have_is_not_to_be_declared() -> No
         for own in answers(2, text="kept", usage="lost")
     ]
     assert hints_of(cells) == {}
+
+
+def test_ids_without_calls_and_counts_of_which_some_are_given_are_not_to_be_declared() -> None:
+    lost = [*answers(2, "LF", text="kept", ids="lost"), *answers(2, text="kept", ids="lost")]
+    assert hints_of(lost) == {}
+    kept = [cell("gemini-api/c", number, calls="kept", ids="lost") for number in (1, 2)]
+    assert [*hints_of(kept)] == ["ids"]
+    for given, names in ({"input": 6, "thoughts": 0}, []), ({"input": 0, "thoughts": 0}, ["usage"]):
+        finding = Finding("usage", "lost", "counts", {"input": 6, "thoughts": 3}, given)
+        cells = [
+            replace(with_findings(own, finding), aspects={"text": "kept", "usage": "lost"})
+            for own in answers(2, text="kept", usage="lost")
+        ]
+        assert [*hints_of(cells)] == names
 
 
 def test_losses_that_differ_in_the_word_of_the_reason_are_one_finding() -> None:
