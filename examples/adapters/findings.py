@@ -109,7 +109,9 @@ class Finding:
     the request after the answer. ``entry``: the function of the adapter, if it is not the one that
     the last document names. ``found``: the day on which it was first seen. ``answer``: the recorded
     answer for the adapter's program, by default the first cell. ``prints``: what the program
-    printed for it. ``no_program``: the reason why no program of ten lines shows it.
+    printed for it. ``kind``: the kind of the program, if it is not that of the first cell: the
+    first answer may show why something is not sent back. ``no_program``: the reason why no program
+    of ten lines shows it.
     """
 
     adapters: list[str]
@@ -125,6 +127,7 @@ class Finding:
     found: str = "2026-11-23"
     answer: str = ""
     prints: str = ""
+    kind: str = ""
     no_program: str = ""
     shown: list[tuple[AdapterResults, Result, Red]] = field(default_factory=list)
 
@@ -269,7 +272,7 @@ class AdapterFindings:
 
     results: AdapterResults
     findings: Sequence[Finding]
-    entries: Mapping[str, Mapping[str, str]]
+    entries: Mapping[str, Mapping[str, Any]]
     cuts: str
 
     @property
@@ -278,7 +281,7 @@ class AdapterFindings:
         return newest(self.results.name)
 
     @property
-    def entry(self) -> Mapping[str, str]:
+    def entry(self) -> Mapping[str, Any]:
         """Its functions, its programs, and the reasons for programs that it does not have."""
         return self.entries.get(self.results.name) or self.entries.get(self.name, {})
 
@@ -303,11 +306,19 @@ class AdapterFindings:
         )
         return first, again
 
+    def program_for(self, kind: str, answer: str) -> str:
+        """The program of this kind that reads the wire of an answer; "" if there is none."""
+        for patterns, program in patterns_of(self.entry.get(kind, {})).items():
+            if any(fnmatchcase(answer, pattern) for pattern in patterns.split()):
+                return program
+        return ""
+
     def without_program(self) -> Iterator[str]:
         """A line for each finding that has neither a program nor a reason."""
         for finding, cells in self.shown:
-            kind, _ = reproduction(finding, [cell for cell, _ in cells])
-            if kind not in self.entry and f"no_{kind}" not in self.entry and not finding.no_program:
+            kind, answer = reproduction(finding, [cell for cell, _ in cells])
+            is_explained = finding.no_program or f"no_{kind}" in self.entry
+            if not self.program_for(kind, answer) and not is_explained:
                 yield f"no program: {self.results.name}: {KINDS[kind]}: {finding.symptom}"
 
     def section(self) -> str:
@@ -335,14 +346,12 @@ class AdapterFindings:
     def _program(self, finding: Finding, cells: Sequence[Result]) -> str:
         """The line of the program of a finding, or of the reason why there is none."""
         kind, answer = reproduction(finding, cells)
-        why = finding.no_program or self.entry.get(f"no_{kind}", "")
-        wires = self.entry.get("asks", "")
-        if not why and wires and answer.partition("/")[0] not in wires.split():
-            why = f"it asks only {' and '.join(wires.split())}, and this is another wire"
-        if kind not in self.entry or why:
+        program = self.program_for(kind, answer)
+        why = finding.no_program or ("" if program else self.entry.get(f"no_{kind}", ""))
+        if why or not program:
             return f"\nNo program: {why}\n" if why else ""
         prints = f" prints {finding.prints}" if finding.prints else ""
-        return f"    {Path(self.entry[kind]).name}, answer {answer}{prints}\n"
+        return f"    {Path(program).name}, answer {answer}{prints}\n"
 
 
 def reproduction(finding: Finding, cells: Sequence[Result]) -> tuple[str, str]:
@@ -354,7 +363,12 @@ def reproduction(finding: Finding, cells: Sequence[Result]) -> tuple[str, str]:
     )
     cell = next(iter(streams), cells[0])
     kind = "again" if finding.second_turn else "unary" if cell.unary else "program"
-    return kind, finding.answer or cell.place
+    return finding.kind or kind, finding.answer or cell.place
+
+
+def patterns_of(programs: str | Mapping[str, str]) -> Mapping[str, str]:
+    """The programs of a kind by patterns of the answers that they read; one alone reads all."""
+    return {"*": programs} if isinstance(programs, str) else programs
 
 
 def pages_of(adapters: Sequence[AdapterFindings]) -> dict[str, str]:
@@ -372,7 +386,9 @@ def head_of(adapter: AdapterFindings) -> str:
     parts = [f"# {adapter.name}\n", ADAPTER_HEAD.format(folder=folder)]
     if peer and peer.service:
         parts.append(GATEWAY_HEAD.format(folder=folder))
-    programs = dict.fromkeys(adapter.entry[kind] for kind in KINDS if kind in adapter.entry)
+    programs = dict.fromkeys(
+        program for kind in KINDS for program in patterns_of(adapter.entry.get(kind, {})).values()
+    )
     if programs:
         parts.append(PROGRAMS_HEAD.format(options=adapter.entry.get("options", "")))
     for program in programs:
@@ -397,7 +413,7 @@ def index_of(adapters: Sequence[AdapterFindings]) -> str:
     return HEAD + "".join(lines)
 
 
-def seen(finding: Finding, adapter: AdapterResults, entry: Mapping[str, str]) -> str:
+def seen(finding: Finding, adapter: AdapterResults, entry: Mapping[str, Any]) -> str:
     """Where and when a finding was seen."""
     turn = "converse" if finding.second_turn else "entry"
     name = finding.entry or entry.get(turn, "")

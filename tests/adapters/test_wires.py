@@ -518,6 +518,7 @@ def subagent(name: str, kind: str = "STARTED", **more: str) -> dict[str, Any]:
 TOOL_RESULT = event("TOOL_CALL_RESULT", messageId="r", toolCallId="c", content="4 °C")
 PLAN = {"messageId": "p", "activityType": "plan"}
 SIGNED = event("REASONING_ENCRYPTED_VALUE", subtype="message", entityId="m", encryptedValue="S")
+INTERRUPT = {"id": "i", "reason": "confirmation"}
 HELPERS = [subagent("s"), subagent("t")]
 OF_HELPER = {"subagentRunId": "s"}
 
@@ -534,8 +535,8 @@ OF_HELPER = {"subagentRunId": "s"}
         ([], event("STATE_DELTA", delta={}), event("STATE_DELTA", delta=[]), "a list of objects"),
         (
             [],
-            event("MESSAGES_SNAPSHOT", messages=[{"id": "m"}]),
-            event("MESSAGES_SNAPSHOT", messages=[{"id": "m", "role": "user"}]),
+            event("MESSAGES_SNAPSHOT", messages=[{"id": 1, "role": "user", "content": "Hi"}]),
+            event("MESSAGES_SNAPSHOT", messages=[{"id": "1", "role": "user", "content": "Hi"}]),
             "expected a list of messages with an id and a role",
         ),
         (
@@ -560,7 +561,7 @@ OF_HELPER = {"subagentRunId": "s"}
         (
             [],
             {**RUN_FINISHED, "outcome": {"type": "interrupt"}},
-            {**RUN_FINISHED, "outcome": {"type": "interrupt", "interrupts": [{}]}},
+            {**RUN_FINISHED, "outcome": {"type": "interrupt", "interrupts": [INTERRUPT]}},
             "outcome interrupt has no interrupts",
         ),
         (

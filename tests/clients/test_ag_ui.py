@@ -136,8 +136,15 @@ def is_read(seen: dict[str, Any]) -> bool:
 
 
 def answer_of_client(seen: dict[str, Any]) -> tuple[str, str, list[Any], str | None]:
+    """The answer; a call with its result is not one for the client."""
     answers = [message for message in seen["messages"] if message["role"] == "assistant"]
-    calls = [call for message in answers for call in message.get("toolCalls", ())]
+    answered = {message.get("toolCallId") for message in seen["messages"] if not seen["error"]}
+    calls = [
+        call
+        for message in answers
+        for call in message.get("toolCalls", ())
+        if call["id"] not in answered
+    ]
     thoughts = [message for message in seen["messages"] if message["role"] == "reasoning"]
     return (
         "".join(sorted(message.get("content") or "" for message in answers)),

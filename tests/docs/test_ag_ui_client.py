@@ -63,10 +63,11 @@ def next_messages(client: ModuleType, *events: dict[str, Any]) -> list[dict[str,
     """The messages after the user's, in the run after these events."""
     at = SimpleNamespace(result=result_of, say="Go on.")
     sent = [UserMessage(id="u", content="Hi")]
-    others: list[dict[str, Any]]
-    first, *others = client.next_messages(sent, [*map(EVENT.validate_python, events)], at)
-    assert first == HI
-    return others
+    messages: list[dict[str, Any]] = client.next_messages(
+        sent, [*map(EVENT.validate_python, events)], at
+    )
+    assert messages[0] == HI
+    return messages[1:]
 
 
 NEXT = {"id": "next", "role": "user", "content": "Go on."}

@@ -203,15 +203,21 @@ def test_a_finding_without_a_program_has_a_reason(script: ModuleType) -> None:
     adapter = replace(OTHER, name="shop", version="1")
     ends = with_findings(cell(), END)
 
-    def lines(entry: dict[str, str], **fields: str) -> tuple[list[str], str]:
+    def lines(entry: dict[str, Any], **fields: str) -> tuple[list[str], str]:
         finding = script.Finding(["shop"], "It ends.", shown=[(adapter, ends, END)], **fields)
         found = script.AdapterFindings(adapter, [finding], {"shop": entry}, "three cuts")
         return [*found.without_program()], found.section()
 
     assert lines({})[0] == ["no program: shop: a streamed answer: It ends."]
     assert lines({"program": "shop/reproduce.py"})[0] == []
-    other = {"program": "shop/reproduce.py", "asks": "vertex-ai"}
-    assert lines(other)[1].endswith("it asks only vertex-ai, and this is another wire\n")
+    other = {"program": {"vertex-ai/*": "shop/reproduce.py"}}
+    assert lines(other)[0] == lines({})[0]
+    several = {"program": {"vertex-ai/* gemini-api/b:*": "a.py", "gemini-api/*": "shop/b.py"}}
+    assert lines(several)[0] == []
+    assert lines(several)[1].endswith("    b.py, answer gemini-api/a:1\n")
+    again = {"again": "shop/reproduce_again.py"}
+    assert lines(again)[0] == lines({})[0]
+    assert lines(again, kind="again")[0] == []
     for unlisted, page in (lines({"no_program": "No."}), lines({}, no_program="No.")):
         assert unlisted == []
         assert page.endswith("\n\nNo program: No.\n")
@@ -227,7 +233,10 @@ def test_a_pattern_of_the_newest_version_concerns_the_previous_one(script: Modul
 def test_each_adapter_has_an_entry_point_and_programs_of_ten_lines(script: ModuleType) -> None:
     *_, entries = script.read_findings()
     named = {
-        FOLDER / entry[kind] for entry in entries.values() for kind in script.KINDS if kind in entry
+        FOLDER / program
+        for entry in entries.values()
+        for kind in script.KINDS
+        for program in script.patterns_of(entry.get(kind, {})).values()
     }
     assert named == {*FOLDER.glob("*/reproduce*.*")}
     for path in named:

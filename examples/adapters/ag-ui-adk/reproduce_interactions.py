@@ -1,0 +1,10 @@
+import asyncio, os, google.adk.models as m
+from ag_ui.core import RunAgentInput, Tool, UserMessage
+from ag_ui_adk import ADKAgent, AGUIToolset
+from google.adk.agents import Agent
+os.environ |= {"GOOGLE_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:8080"}
+asked = RunAgentInput(thread_id="t", run_id="r", messages=[UserMessage(id="u", content="Hi")],
+    tools=[Tool(name=n, description="", parameters={}) for n in ("get_weather", "set_lamp")])
+async def main(agent):
+    print([event async for event in ADKAgent(agent, app_name="a", user_id="u").run(asked)])
+asyncio.run(main(Agent(name="a", model=m.Gemini(use_interactions_api=True), tools=[AGUIToolset()])))

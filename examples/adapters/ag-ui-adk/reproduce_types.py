@@ -1,0 +1,10 @@
+import asyncio, os
+from ag_ui.core import RunAgentInput, Tool, UserMessage
+from ag_ui_adk import ADKAgent, AGUIToolset
+from google.adk.agents import LlmAgent
+os.environ |= {"GOOGLE_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:8080"}
+asked = RunAgentInput(thread_id="t", run_id="r", messages=[UserMessage(id="u", content="Hi")],
+    tools=[Tool(name="f", description="", parameters={"type": ["object", "null"]})])
+async def main(agent):
+    print([event async for event in ADKAgent(agent, app_name="a", user_id="u").run(asked)])
+asyncio.run(main(LlmAgent(name="a", model="gemini-3.8-flash", tools=[AGUIToolset()])))

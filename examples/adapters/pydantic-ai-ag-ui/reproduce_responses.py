@@ -1,0 +1,10 @@
+import asyncio, os
+from ag_ui.core import RunAgentInput, Tool, UserMessage
+from pydantic_ai import Agent
+from pydantic_ai.ui.ag_ui import AGUIAdapter
+os.environ |= {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": "http://127.0.0.1:8080"}
+asked = RunAgentInput(thread_id="t", run_id="r", messages=[UserMessage(id="u", content="Hi")],
+    tools=[Tool(name=n, description="", parameters={}) for n in ("get_weather", "set_lamp")])
+async def main(agent):
+    print([event async for event in AGUIAdapter(agent, asked, include_usage=True).run_stream()])
+asyncio.run(main(Agent("openai-responses:gpt-5.6", retries=0)))
