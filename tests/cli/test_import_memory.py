@@ -62,8 +62,10 @@ def har(size: int) -> str:
 
 def google(size: int) -> str:
     """An array as Google writes it, with two kinds of line ends."""
-    indented = (json.dumps(json.loads(message), indent=2) for message in messages(size * 2 // 3))
-    return "[" + "\n,\r\n".join(indented) + "\n]\n"
+    first = json.dumps(json.loads(MESSAGE % (0, 0)), indent=2)
+    indented = first.replace("piece 0 ", "piece %d ").replace('TokenCount": 0', 'TokenCount": %d')
+    numbers = range(size * 2 // 3 // len(MESSAGE))
+    return "[" + "\n,\r\n".join(indented % (number, number) for number in numbers) + "\n]\n"
 
 
 def short(size: int) -> str:

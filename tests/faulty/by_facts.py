@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from harness import Exchange
-from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
+from harness.adapters import ADAPTERS, EVENTS, Adapter, AdapterError, Output, RunOptions
 from harness.adapters.adapter import FACTS, Effort
 from harness.facts import (
     RUN,
@@ -28,18 +28,25 @@ from harness.facts import (
     Thought,
     Transcript,
     Usage,
+    WireAnswer,
     ends_in_call,
     finish_class,
 )
 from harness.judging.aspect_run import JudgedExchange, items_with_second_turn, judge_second_turns
-from harness.judging.aspects import judge_output, provider_of, transcript_of
+from harness.judging.aspects import (
+    ExchangeJudgement,
+    compare_output,
+    provider_of,
+    transcript_of,
+    wire_answer,
+)
 from harness.judging.judge import Cell
 from harness.judging.laws import LAWS
 from harness.pipeline.request import ask
 from harness.providers.oracle import result_text
 from harness.stream.generation import ToolOutcome, TranslationError
 from tests.faulty.cells import cells, differing_cells, recorded
-from tests.faulty.pipeline import AnswerFault
+from tests.faulty.pipeline import AnswerFault, kept_by_exchange
 from tests.support.adapters import events_of, payloads_of
 from tests.support.facts_adapters import with_facts
 from tests.support.payload_shims import SHIMS, transcript_of_payloads
@@ -139,6 +146,19 @@ def in_own_words(transcript: Transcript, payloads: list[Any]) -> Transcript:
     return replace(without, entries=(*without.entries, last))
 
 
+@kept_by_exchange
+def wire_of(exchange: Exchange, provider: str | None, tool_code: bool | None) -> WireAnswer:
+    """The facts of the wire, which are the same for each adapter that asks once."""
+    options = RunOptions(provider=provider, tool_code=tool_code)
+    return wire_answer(exchange, EVENTS.with_options(options), Transcript())
+
+
+def judged(exchange: Exchange, adapter: Adapter, output: Output) -> ExchangeJudgement:
+    options = adapter.options
+    answer = wire_of(exchange, options.provider, options.tool_code)
+    return compare_output(exchange, adapter, output, answer=answer)
+
+
 def red_aspects(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> set[str]:
     adapter = rebuild(fault).with_options(options_of(cell))
     exchange = recorded(cell)
@@ -146,7 +166,7 @@ def red_aspects(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> set[str]:
         output = adapter.output(exchange)
     except AdapterError:  # the payloads cannot be read
         return {"error"}
-    return {*judge_output(exchange, adapter, output).red}
+    return {*judged(exchange, adapter, output).red}
 
 
 def red_aspects_of_second_turn(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> set[str]:
@@ -160,8 +180,8 @@ def red_aspects_of_second_turn(rebuild: Rebuild, fault: AnswerFault, cell: Cell)
     adapter = replace(adapter, second_request=lambda exchange, _: converse(exchange, options))
     return {
         "error" if finding.subject == RUN else finding.subject
-        for judged in judge_second_turns(items_with_second_turn([item], adapter), [adapter])
-        for finding in judged.red_findings
+        for turn in judge_second_turns(items_with_second_turn([item], adapter), [adapter])
+        for finding in turn.red_findings
     }
 
 
@@ -226,7 +246,7 @@ def statement(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> Any:
     counts: dict[str, int | None] = {}
     for usage in (fact for fact in facts if isinstance(fact, Usage)):
         counts |= {name: count for name, count in asdict(usage).items() if count is not None}
-    judged = judge_output(exchange, adapter, output).aspects
+    aspects = judged(exchange, adapter, output).aspects
     return (
         *(
             "".join(fact.text for fact in facts if isinstance(fact, kind))
@@ -236,16 +256,21 @@ def statement(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> Any:
         (finish_class(reason), ends_in_call(reason), reason == "end_turn"),
         {name: count for name, count in counts.items() if count},
         [fact for fact in facts if isinstance(fact, Error)],
-        {aspect: finding.verdict for aspect, finding in judged.items()},
+        {aspect: finding.verdict for aspect, finding in aspects.items()},
     )
+
+
+@cache
+def statement_of_ours(rebuild: Rebuild, dialect: str, at: int) -> Any:
+    return statement(rebuild, AnswerFault(dialect), cells(dialect)[at])
 
 
 def changes_facts(fault: AnswerFault) -> bool:
     """Whether any form of a fault states something else than ours."""
     return any(
-        statement(rebuild, fault, cell) != statement(rebuild, AnswerFault(fault.dialect), cell)
+        statement(rebuild, fault, cell) != statement_of_ours(rebuild, fault.dialect, at)
         for rebuild in rebuilds(fault)
-        for _, cell in differing_cells(fault)
+        for at, cell in differing_cells(fault)
     )
 
 

@@ -139,7 +139,7 @@ class AnswerFault(Fault):
         return chosen.normalizer(chosen.answer(exchange, asked(exchange).model, tool_code))
 
 
-class _Kept(Generic[V]):
+class kept_by_exchange(Generic[V]):
     """A function of an exchange that is called once for each exchange object."""
 
     def __init__(self, function: Callable[..., V]) -> None:
@@ -153,7 +153,7 @@ class _Kept(Generic[V]):
         return self._values[key][1]
 
 
-@_Kept
+@kept_by_exchange
 def asked(exchange: Exchange) -> Identity:
     """What the request tells about its answer, or the answer itself if there is no request."""
     request = exchange.request
@@ -180,7 +180,7 @@ class _Events(pickle.Pickler):
         return len(self.kept) - 1
 
 
-@_Kept
+@kept_by_exchange
 def our_events(
     exchange: Exchange, provider: str, tool_code: bool
 ) -> Callable[[], list[tuple[float | None, Event]]]:

@@ -76,6 +76,7 @@ class _Node:
         "is_inner_list",
         "key",
         "keys",
+        "known",
         "marks",
         "place",
         "step",
@@ -93,7 +94,9 @@ class _Node:
         )
         self.key: bytes | None = None
         self.keys: tuple[bytes, bytes] | None = None
-        self.marks: list[tuple[bytes, bytes]] = []
+        self.marks: list[tuple[bytes, bytes]] | None = None  # most objects have none
+        # Messages have equal paths, which are in memory only once.
+        self.known: Final[dict[object, tuple[bytes, bytes]]] = around.known if around else {}
 
     def paths(self) -> tuple[bytes, bytes]:
         """Return the path with the marks, without and with the positions in lists."""
@@ -101,9 +104,10 @@ class _Node:
             plain, placed = (
                 self.around.paths() if self.around and self.depth < MAX_DEPTH else (b"", b"")
             )
-            marks = b"".join(b"%b=%b;" % mark for mark in sorted(self.marks))
+            marks = b"".join(b"%b=%b;" % mark for mark in sorted(self.marks or ()))
             step = b"/%b;%b" % (self.step or b"", marks)
-            self.keys = plain + step, b"%b%b%d" % (placed, step, self.place)
+            keys = plain + step, b"%b%b%d" % (placed, step, self.place)
+            self.keys = self.known.setdefault(keys, keys)
         return self.keys
 
 
@@ -224,4 +228,5 @@ _Piece = tuple[Span, bytes, _Node]
 
 def _mark(node: _Node, value: bytes) -> None:
     if node.key and (node.key, value) not in _DEFAULTS:
+        node.marks = node.marks or []
         node.marks.append((node.key, value))
