@@ -82,7 +82,7 @@ PREVIOUS: Final = {
     "agno-2": ("agno", "2.9"),
     "ai-sdk-2": ("ai-sdk", "2.0"),
     "ai-sdk-openai-compatible-1": ("ai-sdk-openai-compatible", "1.0"),
-    "any-llm-0": ("any-llm", "0.21"),
+    "any-llm-1-39": ("any-llm", "1.39"),
     "autogen-0-6": ("autogen", "0.6"),
     "gemini-cli-0-60": ("gemini-cli", "0.60"),
     "genkit-1-41": ("genkit", "1.41"),
