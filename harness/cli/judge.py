@@ -74,6 +74,7 @@ from .output import INTERRUPTED, note, paint
 RED: Final = 1
 NOTHING: Final = 2
 """The exit status if nothing was compared."""
+NO_ANSWER: Final = "no exchange has an answer of a model"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -211,14 +212,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         return _merge(documents, parsed)
     baseline = read_document(parsed.baseline) if parsed.baseline else None
     declared = declared_of(parsed.losses)
-    items, skipped = read_items(recordings_of(parsed.cassettes, parsed.corpus))
-    for left_out in skipped:
-        note(f"skipped: {left_out.path}: {left_out.reason}")
-    if not items:
-        raise CassetteError(
-            "there is nothing to judge: no recording has an answer of a model; name other"
-            " recordings with --cassettes, or omit it to use the suite of the package"
-        )
+    items, skipped = _items_and_skipped(parsed)
     results: list[AdapterResults] = []
     with ExitStack() as stack:
         stack.enter_context(LOGS.setting(shown=parsed.verbose))
@@ -461,44 +455,79 @@ def declared_of(given: Sequence[str]) -> Losses:
         raise ReportError(f"--losses: {error}") from None
 
 
-def recordings_of(
-    cassettes: Sequence[str] | None, names: Sequence[str] | None
-) -> Sequence[str] | None:
-    """Return the recordings of ``--cassettes`` and ``--corpus``; None if there are no such options.
-    Raises `CassetteError` if nothing of ``--corpus`` was fetched.
+def _items_and_skipped(
+    parsed: argparse.Namespace,
+) -> tuple[list[JudgedExchange], list[Unjudged]]:
+    """Return the exchanges to judge and the files that are skipped; print the reasons. Raises
+    `CassetteError` if there is no exchange, and `CassetteError` or `OSError` if a recording that
+    the user named can't be read.
     """
-    if names is None:
-        return cassettes
-    files = [str(path) for path in fetched(corpus_folder(), choose(read_lock(), names))]
+    items: list[JudgedExchange] = []
+    skipped: list[Unjudged] = []
+    if parsed.cassettes or parsed.corpus is None:
+        items, skipped = read_items(parsed.cassettes)
+    if parsed.corpus is not None:
+        for file in _corpus_files(parsed.corpus):
+            _add_items(file, None, items, skipped)
+    for left_out in skipped:
+        note(f"skipped: {left_out.path}: {left_out.reason}")
+    if not items:
+        is_read = any(left_out.reason == NO_ANSWER for left_out in skipped)
+        fact = "has an answer of a model" if is_read else "could be read (see above)"
+        raise CassetteError(
+            f"there is nothing to judge: no recording {fact}; name other recordings with"
+            " --cassettes, or omit it to use the suite of the package"
+        )
+    return items, skipped
+
+
+def _corpus_files(names: Sequence[str]) -> Sequence[Path]:
+    """Return the recordings of ``--corpus``. Raises `CassetteError` if nothing was fetched."""
+    files = list(fetched(corpus_folder(), choose(read_lock(), names)))
     if not files:
         fetch = " ".join(["harness corpus fetch", *names])
         raise CassetteError(f"--corpus: no recording was fetched; fetch some first: {fetch}")
-    return [*(cassettes or ()), *files]
+    return files
 
 
 def read_items(paths: Sequence[str] | None) -> tuple[list[JudgedExchange], list[Unjudged]]:
-    """Return the exchanges to judge, and the paths that are skipped."""
+    """Return the exchanges to judge, and the files in folders that are skipped. Raises
+    `CassetteError` or `OSError` if a path does not exist, or if it is a file that can't be read.
+    """
     items: list[JudgedExchange] = []
     skipped: list[Unjudged] = []
     for text in paths or [str(CASSETTES)]:
-        try:
-            path, number = find_recording(text)
-        except OSError as error:
-            skipped.append(Unjudged(text, _reason(error, Path(text))))
+        path, number = find_recording(text)
+        if not path.is_dir():
+            _keep(_items_of(path, number), path, items, skipped)
             continue
-        files = list(yaml_files(path)) if path.is_dir() else [path]
+        files = list(yaml_files(path))
         if not files:
             skipped.append(Unjudged(text, "a folder without a YAML file"))
         for file in files:
-            try:
-                file_items = _items_of(file, number)
-            except (CassetteError, OSError) as error:
-                skipped.append(Unjudged(_shown(file), _reason(error, file)))
-                continue
-            if not file_items:
-                skipped.append(Unjudged(_shown(file), "no exchange has an answer of a model"))
-            items += file_items
+            _add_items(file, number, items, skipped)
     return items, skipped
+
+
+def _add_items(
+    file: Path, number: int | None, items: list[JudgedExchange], skipped: list[Unjudged]
+) -> None:
+    """Add the exchanges of a file, or the reason why it is skipped."""
+    try:
+        _keep(_items_of(file, number), file, items, skipped)
+    except (CassetteError, OSError) as error:
+        skipped.append(Unjudged(_shown(file), _reason(error, file)))
+
+
+def _keep(
+    found: Sequence[JudgedExchange],
+    file: Path,
+    items: list[JudgedExchange],
+    skipped: list[Unjudged],
+) -> None:
+    if not found:
+        skipped.append(Unjudged(_shown(file), NO_ANSWER))
+    items += found
 
 
 def _items_of(file: Path, number: int | None) -> list[JudgedExchange]:

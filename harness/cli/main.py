@@ -148,7 +148,10 @@ COMMANDS: Final = {
         {
             0: "everything is kept or declared",
             1: "something is lost, wrong or raised, or a planned cell was not judged",
-            2: "bad usage, nothing to judge, or nothing was compared",
+            2: (
+                "bad usage, a named recording that does not exist or can't be read, nothing to"
+                " judge, or nothing was compared"
+            ),
         },
     ),
     "corpus": Command(

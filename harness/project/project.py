@@ -311,15 +311,18 @@ def names_below(folder: Path) -> list[str]:
 
 def nearest_name(name: str, names: Iterable[str]) -> str | None:
     """Return the most similar name of a cassette, if possible in the same folder; None if no name
-    is similar.
+    is similar. A name in another folder must be more similar.
     """
     folder, _, last = name[:_LONGEST].rpartition("/")
-    known = {
-        cassette.rpartition("/")[2]: cassette
-        for cassette in sorted(names, key=lambda known: known.rpartition("/")[0] == folder)
-    }
-    near = difflib.get_close_matches(last, known, 1)
-    return known[near[0]] if near else None
+    beside: dict[str, str] = {}
+    elsewhere: dict[str, str] = {}
+    for cassette in names:
+        above, _, own = cassette.rpartition("/")
+        (beside if above == folder else elsewhere).setdefault(own, cassette)
+    for known, cutoff in ((beside, 0.6), (elsewhere, 0.8)):
+        if near := difflib.get_close_matches(last, known, 1, cutoff):
+            return known[near[0]]
+    return None
 
 
 def kind_of(path: Path) -> Literal["spec", "features", "other"]:

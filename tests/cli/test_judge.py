@@ -227,23 +227,52 @@ def test_an_unobserved_loss_is_named(answers: Path, capsys: pytest.CaptureFixtur
     assert "declared loss text: no cell shows it; delete the declaration" in capsys.readouterr().out
 
 
-def test_paths_without_an_answer_are_skipped_with_the_reason(
+def test_files_without_an_answer_are_skipped_with_the_reason(
     answers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write("broken.yaml", "a: [")
+    Path("folder").mkdir()
+    write("folder/broken.yaml", "a: [")
     Path("empty").mkdir()
-    paths = ["none.yaml", "broken.yaml", "gone.yaml", "empty", "answers.yaml:9", "answers.yaml"]
+    paths = ["none.yaml", "folder", "empty", "answers.yaml"]
     assert main(["judge", shim('"MAX_TOKENS"'), "--cassettes", *paths, "--json", "o.json"]) == 0
     reasons = [
         line.removeprefix("harness: skipped: ") for line in capsys.readouterr().err.splitlines()
     ]
     assert reasons[0] == "none.yaml: no exchange has an answer of a model"
-    assert reasons[1].startswith("broken.yaml: ")
-    assert reasons[2].startswith("gone.yaml: No such file or directory; name a file")
-    assert reasons[3] == "empty: a folder without a YAML file"
-    assert reasons[4] == "answers.yaml: there is no exchange 9; the recording has 2"
+    assert reasons[1].startswith("folder/broken.yaml: ")
+    assert reasons[2] == "empty: a folder without a YAML file"
     skipped = json.loads(Path("o.json").read_bytes())["skipped"]
-    assert [entry["path"] for entry in skipped] == [*paths[:4], "answers.yaml"]
+    assert [entry["path"] for entry in skipped] == ["none.yaml", "folder/broken.yaml", "empty"]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("broken.yaml", "broken.yaml: "),
+        ("gone.yaml", "gone.yaml: No such file or directory; name a file"),
+        ("gemini-api/txt", "gemini-api/txt: No such file or directory; did you mean gemini-api/te"),
+        ("answers.yaml:9", "answers.yaml: there is no exchange 9; the recording has 2"),
+    ],
+)
+def test_a_named_recording_that_cannot_be_read_is_an_error_before_any_work(
+    answers: Path, capsys: pytest.CaptureFixture[str], path: str, message: str
+) -> None:
+    write("broken.yaml", "a: [")
+    arguments = ["--cassettes", "answers.yaml", path, "--json", "o.json"]
+    assert main(["judge", shim('"MAX_TOKENS"'), *arguments]) == 2
+    output = capsys.readouterr()
+    assert output.err.startswith(f"harness: {message}")
+    assert output.out == ""
+    assert not Path("o.json").exists()
+
+
+def test_nothing_to_judge_says_that_no_file_could_be_read(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("folder").mkdir()
+    write("folder/broken.yaml", "a: [")
+    assert main(["judge", "unified-llm", "--cassettes", "folder"]) == 2
+    assert "no recording could be read (see above)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

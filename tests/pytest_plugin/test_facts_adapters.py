@@ -201,6 +201,64 @@ def test_a_pattern_is_of_laws_cassettes_or_both(configured: pytest.Pytester, pat
     result.assert_outcomes(xfailed=1)
 
 
+FIRST_CALL = """
+import json
+from harness.facts import Call, Finish, Text
+
+def replay(exchange):
+    for line in exchange.body.splitlines():
+        if line.startswith(b"data:"):
+            candidate = json.loads(line[5:])["candidates"][0]
+            parts = candidate["content"]["parts"]
+            calls = [part["functionCall"] for part in parts if "functionCall" in part][:1]
+            yield {}, [Text(part["text"]) for part in parts if "text" in part]
+            yield parts[:2], [Call(call.get("id"), call["name"], call["args"]) for call in calls]
+            yield {}, [Finish(candidate["finishReason"])] if "finishReason" in candidate else []
+"""
+TWO_CALLS = """version: 1
+metadata: {harness: 1, origin: written}
+interactions:
+- request: null
+  response:
+    status: {code: 200}
+    body:
+      string: |2+
+        data: {"candidates": [{"content": {"parts": [{"text": "Now"}, {"thoughtSignature": "QUJD", "functionCall": {"name": "f", "args": {"city": "Oslo"}}}, {"functionCall": {"name": "f", "args": {"city": "Turku"}}}]}, "finishReason": "STOP"}]}
+
+    end: complete
+"""
+
+
+@pytest.mark.parametrize(
+    ("law", "feature", "sentence"),
+    [("3", "tool-calls.single", "calls lost: 1 of 2 calls lost: f("), ("4", "stream-end.cut", "")],
+)
+def test_the_printed_case_of_a_law_is_red_for_the_same_aspect(
+    project: pytest.Pytester, law: str, feature: str, sentence: str
+) -> None:
+    write(project, "shim.py", FIRST_CALL)
+    write(project, "cassettes/gemini-api/two.yaml", TWO_CALLS)
+    project.makeini("[pytest]\nharness_adapters = mine: facts = shim:replay")
+    two = "cassettes/gemini-api/two.yaml"
+    chosen = ("--harness-dialect", "mine", "-k", f"law-{law}")
+    result = run(project, two, "--harness-laws", *chosen)
+    result.assert_outcomes(failed=1)
+    printed = result.stdout.str()
+    text = re.search(
+        r"# specs/shrunk.yaml\n(.+?\n)\n# cassettes/(\S+)\n(.+?\n)\n=", printed, re.DOTALL
+    )
+    assert text
+    assert f"features: [{feature}]" in text[1]
+    assert "expect:" not in text[1]
+    write(project, "specs/shrunk.yaml", text[1])
+    write(project, f"cassettes/{text[2]}", text[3])
+    saved = run(project, "specs/shrunk.yaml", "--harness-dialect", "mine")
+    saved.assert_outcomes(failed=1, passed=1)  # the other spec of the project passes
+    first = sentence or printed.split("unfinished lost: ")[1].splitlines()[0]
+    assert first in printed
+    assert first in saved.stdout.str()
+
+
 def test_a_declaration_for_an_unknown_adapter_is_bad_usage(configured: pytest.Pytester) -> None:
     configure(configured, "replay", "harness_losses = other: text")
     result = run(configured)

@@ -14,7 +14,7 @@ from harness.facts import Aspect, Facts
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
-from ..aspects import facts_of, provider_of, variants_of_wire
+from ..aspects import facts_of, judge_exchange, provider_of, variants_of_wire
 from ..metamorphic.reads import seeded, shortened
 from .law import Breach, Law, difference, shown
 from .loss import judged, unknown_model
@@ -43,7 +43,19 @@ def prefix_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     before = shown(exchange.body[max(0, size - 12) : size])
     short = shortened(exchange, size)
     sentence = f"cut short at byte {size} ({before}): {finding}"
-    return [Breach(sentence, short, _expected_events(exchange, short, adapter))]
+    breach = Breach(sentence, short, _expected_events(exchange, short, adapter))
+    if adapter.by_facts:
+        breach = _with_aspect(breach, adapter)
+    return [breach]
+
+
+def _with_aspect(breach: Breach, adapter: Adapter) -> Breach:
+    """Return the breach with the first lost aspect of its sentence."""
+    judgement = judge_exchange(breach.exchange, adapter)
+    for aspect in judgement.red:
+        if aspect in _OF_BEGINNINGS:
+            return replace(breach, aspect=aspect, group=judgement.aspects[aspect].group)
+    return breach
 
 
 def _expected_events(exchange: Exchange, short: Exchange, adapter: Adapter) -> Any:

@@ -14,13 +14,14 @@ from harness.facts import ASPECTS, Finding, Place
 from harness.specs.matching import compare, sides
 from harness.stream.exchange import Exchange, Origin
 
+from ..aspects import judge_exchange
 from ..decide import Known, Terms, decide
 from ..facts_cells import known_failure, known_use
 from ..results import Result
 from . import LAWS, Law
 from .law import Breach
 from .loss import LOSS
-from .shrink import as_case, shrink
+from .shrink import FEATURE_OF, as_case, shrink
 
 MAX_FINDINGS: Final = 5
 BUDGET: Final = 64 * 1024 * 1024
@@ -186,10 +187,11 @@ def blank_law_result(cell: LawCell) -> Result:
 def ready_made_case(cell: LawCell) -> str:
     """Return the smallest spec and cassette found that show a breach.
 
-    If the law holds, they show the exchange itself. If no cassette can hold the exchange, the text
-    reports that.
+    The breach is the first of the cell, with smaller values. If the law holds, they show the
+    exchange itself. If no cassette can hold the exchange, the text reports that.
     """
     law, adapter = cell.law, cell.adapter
+    first = next(iter(judge_law(cell).breaches), Breach("", cell.exchange))
     spent = 0
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
@@ -201,7 +203,11 @@ def ready_made_case(cell: LawCell) -> str:
 
     def breaches(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         try:
-            return law.findings(exchange, adapter)
+            if adapter.by_facts and law.unasked(exchange, adapter):
+                return []  # a case of such an answer is not red
+            return [
+                breach for breach in law.findings(exchange, adapter) if breach.cause == first.cause
+            ]
         except Exception:  # noqa: BLE001  # an adapter or an oracle may not read the smaller exchange
             return []
 
@@ -211,17 +217,30 @@ def ready_made_case(cell: LawCell) -> str:
         adapter.effort.shrink,
     )
     shown = next(iter(breaches(small, adapter)), Breach("", small))
-    expected: dict[str, Any] = {"events" if adapter.by_facts else adapter.model: None}
-    if shown.expected is not None and law.knows_expected:
+    features: tuple[str, ...] = (shown.feature or law.feature,)
+    expected: dict[str, Any] = {}
+    if adapter.by_facts:
+        features = _features_of_facts(shown, adapter) or features
+    elif shown.expected is not None and law.knows_expected:
         expected[adapter.model] = shown.expected
+    else:
+        expected[adapter.model] = None
     try:
         return as_case(
             shown.exchange,
             name=f"law-{law.id}-{law.name}",
             requirement=law.sentence,
-            feature=shown.feature or law.feature,
+            features=features,
             source=law.source,
             expect=expected,
         )
     except CassetteError as error:  # no cassette can hold the text; the finding remains
         return f"# no case can be written: {error}\n"
+
+
+def _features_of_facts(breach: Breach, adapter: Adapter) -> tuple[str, ...]:
+    """Return the features of a case that is red for a breach: that of its aspect, or those of all
+    red aspects of its exchange.
+    """
+    red = (breach.aspect,) if breach.aspect else judge_exchange(breach.exchange, adapter).red
+    return tuple(dict.fromkeys(FEATURE_OF[aspect] for aspect in red))

@@ -30,8 +30,15 @@ class Breach:
     """The feature of the variant, if it is not that of the law."""
     aspect: str = ""
     """The lost aspect, if the adapter is judged by aspects."""
+    group: tuple[str, ...] = ()
+    """The group of the finding about the aspect: equal for findings that differ only in values."""
     exception: BaseException | None = None
     """The adapter's exception."""
+
+    @property
+    def cause(self) -> tuple[object, ...]:
+        """Equal for breaches that differ only in their values."""
+        return (self.group, type(self.exception))
 
 
 @dataclass(frozen=True, slots=True)

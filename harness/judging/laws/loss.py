@@ -24,7 +24,12 @@ def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         return as_reference([judgement.error], exchange, adapter)
     breaches = as_reference(list(map(judgement.sentence, judgement.red)), exchange, adapter)
     return [
-        replace(breach, aspect=aspect, exception=output.exception)
+        replace(
+            breach,
+            aspect=aspect,
+            group=judgement.aspects[aspect].group,
+            exception=output.exception,
+        )
         for breach, aspect in zip(breaches, judgement.red, strict=True)
     ]
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from harness.cassettes import Cassette, Exchange, Origin, dumps
+from harness.facts import Aspect
 from harness.stream.framing import json_messages
 
 from ..metamorphic.reads import plain, with_reads
@@ -23,6 +24,33 @@ LETTERS = 40
 
 NAME = "gemini-api/shrunk"
 """The name of the cassette in the written case. The author of the case replaces it."""
+
+
+FEATURE_OF: Final[Mapping[Aspect, str]] = {
+    "text": "text.streaming",
+    "thoughts": "thoughts.summaries",
+    "calls": "tool-calls.single",
+    "ids": "tool-calls.single",
+    "signatures": "signatures.call",
+    "finish": "finish.stop",
+    "usage": "usage.totals",
+    "blocked": "finish.blocked-prompt",
+    "error": "errors.in-stream",
+    "unfinished": "stream-end.cut",
+    "media": "media.inline",
+    "code": "server-side.code-execution",
+    "server_tools": "server-side.tools",
+    "grounding": "annotations.grounding",
+    "citations": "annotations.citations",
+    "urls": "annotations.url-context",
+    "logprobs": "annotations.logprobs",
+    "billing": "usage.details",
+    "finish_message": "finish.message",
+    "results": "server-side.tool-results",
+    "fields": "unknown.fields",
+    "needless_error": "unknown.fields",
+}
+"""For each aspect, a feature whose cases are judged by this aspect."""
 
 
 def shrink(exchange: Exchange, fails: Callable[[Exchange], bool], tries: int) -> Exchange:
@@ -109,26 +137,26 @@ def as_case(
     *,
     name: str,
     requirement: str,
-    feature: str,
+    features: Sequence[str],
     source: str,
     expect: dict[str, Any],
 ) -> str:
-    """Return the text of a spec file and a cassette that show the exchange. If the expectation is
-    empty, the author must write it.
+    """Return the text of a spec file and a cassette that show the exchange. If the expectation of a
+    column is empty, the author must write it. Without a column, the case is judged by facts.
     """
     header = [
         "harness: 1",
         "cases:",
         f"- case: {name}",
         f"  requirement: {requirement}",
-        f"  features: [{feature}]",
+        f"  features: [{', '.join(features)}]",
         f"  source: {source}",
     ]
     lines = [
         *header,
         f"  cassette: {NAME}",
         *([f"  provider: {exchange.provider}"] if exchange.provider else []),
-        "  expect:",
+        *(["  expect:"] if expect else []),
     ]
     for column, items in expect.items():
         lines.append(f"    {column}:" + (" []" if items == [] else ""))

@@ -12,11 +12,14 @@ import pytest
 
 from harness.adapters import Adapter, AdapterError, Output, RunOptions
 from harness.cassettes.load import load
-from harness.facts import Entry, Error, Fact, Finish, Raised, Text, Transcript, read_losses
+from harness.facts import ASPECTS, Entry, Error, Fact, Finish, Raised, Text, Transcript, read_losses
+from harness.judging.facts_cells import concerns
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import cells, judge_law
+from harness.judging.laws.shrink import FEATURE_OF
 from harness.judging.laws.spelling import SPELLING
 from harness.judging.laws.success import SUCCESS
+from harness.specs.reader import read_features
 from harness.stream.exchange import Exchange
 from tests.support.facts_adapters import (
     Change,
@@ -245,3 +248,14 @@ def test_a_variant_that_an_adapter_refuses_breaks_no_law() -> None:
 def test_every_law_about_facts_is_asked() -> None:
     asked = {law for law, _, _ in results(facts_adapter(), "text")}
     assert asked == {law.id for law in LAWS}
+
+
+def test_each_aspect_has_a_feature_whose_cases_are_judged_by_it() -> None:
+    known = read_features(
+        (CASSETTES.parent / "specs" / "features.yaml").read_text(encoding="utf-8"), "features.yaml"
+    )
+    aspects = {feature.id: feature.aspects for feature in known}
+    assert FEATURE_OF.keys() == set(ASPECTS)
+    assert [
+        aspect for aspect, feature in FEATURE_OF.items() if not concerns(aspect, aspects[feature])
+    ] == []
