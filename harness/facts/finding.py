@@ -58,7 +58,9 @@ class Place(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     content: int | None = None
     """The index of a content, step or message in the request of the second turn."""
     cuts: str = ""
-    """The cuts of the body that show the finding; "" for the recorded cuts."""
+    """The cuts of the body that show the finding, if others do not; ``recorded`` if it is not there
+    when the answer comes in one read.
+    """
 
 
 class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -99,7 +101,10 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     def note(self) -> str:
         """The reason as a sentence without the subject; "" if there is no reason."""
         sentence = _SENTENCES.vformat(REASONS[self.reason].sentence, (), _fields(self))
-        return f"with --cuts {cuts}: {sentence}" if (cuts := self.place.cuts) else sentence
+        cuts = self.place.cuts
+        if cuts == RECORDED:
+            return f"{sentence}; {AT_BORDER}"
+        return f"with --cuts {cuts}: {sentence}" if cuts else sentence
 
     @property
     def sentence(self) -> str:
@@ -120,6 +125,11 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         """
         yield from _leaves(self.wire)
         yield from _leaves(self.adapter)
+
+
+RECORDED: Final = "recorded"
+"""The cuts of a body that are recorded."""
+AT_BORDER: Final = "right if the answer comes in one read: the fault is at a border of reads"
 
 
 @dataclass(frozen=True, slots=True)

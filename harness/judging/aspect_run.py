@@ -91,8 +91,9 @@ def judge_items(
     cuts: Sequence[JudgedCuts] = ("recorded",),
 ) -> Iterator[Result]:
     """Judge every exchange, in order, with each of the ``cuts``. A cell has the worst result. Two
-    cuts at the same places are judged only once. ``adapters`` is the same adapter several times.
-    Each of them has its own thread. The declared losses are added to ``use``.
+    cuts at the same places are judged only once. With the recorded cuts alone, a red answer is
+    judged once more whole, to find faults at borders of reads. ``adapters`` is the same adapter
+    several times. Each of them has its own thread. The declared losses are added to ``use``.
     """
 
     def judge(item: JudgedExchange, adapter: Adapter) -> Result:
@@ -102,6 +103,10 @@ def judge_items(
         for cut in cuts[1:]:
             if first_of[_places(recuts[cut])] == cut:
                 cell = _worse(cell, _judge(item, adapter, use, recuts[cut]), cut)
+        if [*cuts] == ["recorded"] and cell.red_findings:
+            whole = _recut(item.exchange, "whole")
+            if _places(whole) != _places(item.exchange):
+                cell = _at_borders(cell, _judge(item, adapter, {}, whole))
         return cell
 
     return _spread(items, adapters, judge)
@@ -172,6 +177,20 @@ def _recut(exchange: Exchange, cut: JudgedCuts) -> Exchange:
 def _places(exchange: Exchange) -> tuple[int, ...]:
     """Return the sizes of the reads, which determine the places of the cuts."""
     return tuple(len(data) for _, data in exchange.reads if data)
+
+
+def _at_borders(cell: Result, whole: Result) -> Result:
+    """Return the result. The findings that are not red when the answer comes in one read say so."""
+    if whole.verdict == "error":
+        return cell
+    red = {finding.subject for finding in whole.red_findings}
+    findings = (
+        replace(finding, place=replace(finding.place, cuts="recorded"))
+        if finding.red and finding.subject not in {*red, RUN}
+        else finding
+        for finding in cell.findings
+    )
+    return replace(cell, findings=tuple(findings))
 
 
 def _worse(cell: Result, other: Result, cut: JudgedCuts) -> Result:

@@ -99,7 +99,7 @@ def judge_command(argument: str, cell: Result, finding: Finding | None = None) -
     """
     shown = finding or next(iter(cell.red_findings), None)
     cuts = shown.place.cuts if shown else ""
-    options = f" --cuts {cuts}" if cuts else ""
+    options = f" --cuts {cuts}" if cuts not in ("", "recorded") else ""
     return f"harness judge {shlex.quote(argument)} --cassettes {shlex.quote(cell.place)}{options}"
 
 

@@ -61,8 +61,8 @@ _REMEDIES: Final = {
 }
 """What mends a cause, by its framing or its kind."""
 _UNPROVEN: Final = (
-    "This is only a possible cause, because no other answers were judged. If --cuts whole is green,"
-    " the fault is at a border of reads; if the adapter gives events, the shim does not yield them"
+    "This is only a possible cause, because no other answers were judged. If the adapter gives"
+    " events, the shim does not yield them"
 )
 _NO_EVENT: Final = (
     "call the adapter in the shim, and yield each event of the adapter with the facts in it"
@@ -285,8 +285,11 @@ def has_crashed(cell: Result) -> bool:
 
 
 def is_silent(cell: Result) -> bool:
-    """Return whether every fact of the wire is lost. An end that nobody reported may be right."""
-    return "lost" in cell.aspects.values() and not _facts_given(cell)
+    """Return whether every fact of the wire is lost, and not only at a border of reads. An end that
+    nobody reported may be right.
+    """
+    is_whole = not any(finding.place.cuts for finding in cell.red_findings)
+    return is_whole and "lost" in cell.aspects.values() and not _facts_given(cell)
 
 
 def _facts_given(cell: Result) -> set[str]:

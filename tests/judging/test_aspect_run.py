@@ -153,6 +153,25 @@ def test_cuts_in_the_same_places_are_asked_for_once(
     assert (cell.verdict, reads) == ("passed", asked)
 
 
+@pytest.mark.parametrize(("is_at_border", "cuts"), [(True, "recorded"), (False, "")])
+def test_a_fault_at_a_border_of_reads_is_told_from_one_of_the_answer(
+    is_at_border: bool, cuts: str
+) -> None:
+    silent = facts_adapter(lambda transcript: replace(transcript, entries=()))
+
+    def run(answer: Exchange, options: RunOptions) -> Output:
+        is_right = is_at_border and len(answer.reads) == 1
+        return (facts_adapter() if is_right else silent).run(answer, options)
+
+    body = CALL % b'"name": "f", '
+    read = exchange(body)
+    cut = replace(read, reads=((None, body[:9]), (None, body[9:])))
+    [cell] = judge_items([JudgedExchange("calls", 1, cut)], [replace(facts_adapter(), run=run)], {})
+    assert {finding.place.cuts for finding in cell.red_findings} == {cuts}
+    (lost,) = [finding for finding in cell.red_findings if finding.subject == "calls"]
+    assert lost.sentence.endswith("the fault is at a border of reads") is is_at_border
+
+
 @pytest.mark.parametrize(("streamed", "unary"), [(True, False), (False, True), (None, False)])
 def test_the_cells_of_a_unary_answer_are_marked(streamed: bool | None, unary: bool) -> None:
     adapter = replace(facts_adapter(), second_request=lambda answer, options: "no second turn")
