@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from ag_ui.core import RunAgentInput, UserMessage
-from pydantic_ai import Agent
+from pydantic_ai import Agent, native_tools
 from pydantic_ai.capabilities import NativeTool, ToolSearch
 from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
 from pydantic_ai.models.google import GoogleModel, GoogleModelSettings
@@ -14,12 +14,7 @@ from pydantic_ai.models.openai import (
     OpenAIResponsesModel,
     OpenAIResponsesModelSettings,
 )
-from pydantic_ai.native_tools import (
-    AdvisorTool,
-    CodeExecutionTool,
-    WebFetchTool,
-    WebSearchTool,
-)
+from pydantic_ai.native_tools import CodeExecutionTool, WebFetchTool, WebSearchTool
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -38,10 +33,12 @@ SERVER_TOOLS = {
     "web_fetch": NativeTool(WebFetchTool()),
     "code": NativeTool(CodeExecutionTool()),
     "text_editor_code_execution": NativeTool(CodeExecutionTool()),
-    "advisor": NativeTool(AdvisorTool(model="claude-opus-5")),
     "tool_search_tool_bm25": ToolSearch(strategy="bm25"),
     "tool_search_tool_regex": ToolSearch(strategy="regex"),
 }
+if hasattr(native_tools, "AdvisorTool"):  # since version 2
+    SERVER_TOOLS["advisor"] = NativeTool(native_tools.AdvisorTool(model="claude-opus-5"))
+COUNTS = {"include_usage": True} if hasattr(AGUIAdapter, "include_usage") else {}  # since version 2
 GOOGLE_THOUGHTS = {"extra_body": {"google": {"thinking_config": {"include_thoughts": True}}}}
 
 
@@ -74,7 +71,7 @@ def _adapter(at, messages):
     )
     model, settings = _model(at)
     agent = Agent(model, model_settings=settings, retries=0, capabilities=_capabilities(at))
-    return AGUIAdapter(agent=agent, run_input=asked, include_usage=True)
+    return AGUIAdapter(agent=agent, run_input=asked, **COUNTS)
 
 
 def _model(at):
