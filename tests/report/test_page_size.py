@@ -41,7 +41,10 @@ def shipped() -> tuple[Header, list[Result]]:
             for cell in project.cells(file):
                 command = f"pytest '{file.relative_to(root).as_posix()}::{cell.name}'"
                 results.append(
-                    replace(with_evidence(judge(cell, project.cassette)), command=command)
+                    replace(
+                        with_evidence(judge(cell, project.cassette, normalize=project.normalize)),
+                        command=command,
+                    )
                 )
     assert len(results) > 1000
     return make_header(results, project.features, "", ()), results

@@ -20,6 +20,7 @@ from harness.adapters import ADAPTERS
 from harness.cassettes import Cassette, Exchange, Origin, dumps
 from harness.facts import Facts
 from harness.judging.aspects import facts_of
+from harness.judging.judge import NormalizedOnce
 from harness.recording.relay import relay
 from harness.recording.tape import Tape
 from tests.recording.clients import EVENTS, PATH, part_of, wait_for
@@ -47,9 +48,10 @@ WIRE = HEAD + b"".join(map(block, STREAM)) + b"0\r\n\r\n"
 
 
 def facts_by_adapter(exchange: Exchange) -> dict[str, Facts]:
-    exchange = replace(exchange, provider="gemini-api")
+    exchange, normalize = replace(exchange, provider="gemini-api"), NormalizedOnce()
     facts = {
-        name: facts_of(adapter, adapter.output(exchange)) for name, adapter in ADAPTERS.items()
+        name: facts_of(adapter, adapter.output(exchange, normalize))
+        for name, adapter in ADAPTERS.items()
     }
     return {name: account for name, account in facts.items() if isinstance(account, Facts)}
 

@@ -17,13 +17,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
+from msgspec import to_builtins
+
+from harness.adapters import ADAPTERS, Adapter, AdapterError, Normalize, Output, RunOptions
 from harness.cassettes import Cassette
 from harness.dialects import DIALECTS
 from harness.judging.aspects import compare_output, judge_output, read_raw_facts
 from harness.judging.decide import Terms
 from harness.judging.facts_cells import ALWAYS, concerns, result_by_facts
-from harness.judging.judge import Cell, Fixture, resolve_fixture, run_cell
+from harness.judging.judge import Cell, Fixture, NormalizedOnce, resolve_fixture, run_cell
 from harness.judging.results import Result
 from harness.pipeline.conversation import expected_requests
 from harness.specs.matching import bindings_of
@@ -156,6 +158,7 @@ def prove(
     }
     wanted = {column for column, _ in results}
     proof = Proof(list(results.values()))
+    normalize = NormalizedOnce()
     for cell in cells:
         if (
             cell.column not in wanted
@@ -167,7 +170,7 @@ def prove(
         mutants = (
             _mutants_of_facts(cell, fixture, given[cell.column], proof)
             if cell.layer == "facts"
-            else _mutants_of_items(cell, fixture, given.get(cell.column), proof)
+            else _mutants_of_items(cell, fixture, given.get(cell.column), proof, normalize)
         )
         made = {}
         for operator, killed, laws in mutants:
@@ -184,7 +187,7 @@ def named_mutant_fault(cell: Cell, load: Callable[[str], Cassette]) -> str:
     """
     fixture = resolve_fixture(cell.case, load)
     named = cell.case.kill[cell.key]
-    mutants = _mutants_of_items(cell, fixture, None, Proof([]), only=named)
+    mutants = _mutants_of_items(cell, fixture, None, Proof([]), NormalizedOnce(), only=named)
     return _kill_fault(cell, {name: killed for name, killed, _ in mutants})
 
 
@@ -236,14 +239,20 @@ Mutant = tuple[str, bool, list[str]]
 
 
 def _mutants_of_items(
-    cell: Cell, fixture: Fixture, adapter: Adapter | None, proof: Proof, *, only: str = ""
+    cell: Cell,
+    fixture: Fixture,
+    adapter: Adapter | None,
+    proof: Proof,
+    normalize: Normalize,
+    *,
+    only: str = "",
 ) -> Iterator[Mutant]:
     """Yield the mutants of payloads, or of a request; ``only`` that of one operator, without the
     laws.
     """
     expected = cell.case.expect[cell.key]
     try:
-        output = run_cell(cell, fixture, adapter)
+        output = run_cell(cell, fixture, adapter, normalize)
     except AdapterError:
         if adapter is None:
             raise
@@ -261,7 +270,8 @@ def _mutants_of_items(
         if cell.layer == "payloads" and not only
         else None
     )
-    mutant: Any = copy.deepcopy(output.items)
+    copied = copy.deepcopy if adapter else to_builtins  # ours are JSON, which msgspec copies fast
+    mutant: Any = copied(output.items)
     for operator in REQUEST_OPERATORS if cell.layer == "requests" else OPERATORS:
         if only not in ("", operator.name):
             continue
@@ -269,7 +279,7 @@ def _mutants_of_items(
         if change is not None and change(mutant):
             laws = observe(mutant) if observe else []
             yield operator.name, bindings_of(expected, mutant) is None, laws
-            mutant = copy.deepcopy(output.items)
+            mutant = copied(output.items)
 
 
 def _mutants_of_facts(
