@@ -12,6 +12,7 @@ from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
+from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -27,7 +28,7 @@ from .at import Question, at_of, unread_wire, with_streamed
 from .environment import without_keys
 from .json_data import json_of_native
 from .raised import raised_by, trim
-from .reply import Reply, ReplyLevel, checked_facts
+from .reply import Reply, ReplyLevel, called, checked_facts
 from .wires import text_of_bytes
 
 _EXPECTED: Final[Mapping[ReplyLevel, str]] = {
@@ -54,7 +55,12 @@ class FunctionAsker:
         self._converse = getattr(self._module, "converse", None) if served else None
         self.converses = self._converse is not None
         self.asks_thoughts = getattr(self._module, "THOUGHTS", True) is not False
-        self._providers = tuple(getattr(self._module, "PROVIDERS", PROVIDERS))
+        wires = getattr(self._module, "PROVIDERS", PROVIDERS)
+        if isinstance(wires, str):
+            raise AdapterError(
+                f'PROVIDERS is the string {wires!r}; expected a tuple, such as ("gemini-api",)'
+            )
+        self._providers = tuple(wires)
         if unknown := {*self._providers} - {*PROVIDERS}:
             raise AdapterError(
                 f"PROVIDERS of {target} names {min(unknown)}; expected {', '.join(PROVIDERS)}"
@@ -119,7 +125,7 @@ class FunctionAsker:
                     take(item)
         else:
             raise AdapterError(
-                f"{_place(function)}: {self.target} returned {_called(given)}; expected a list or"
+                f"{_place(function)}: {self.target} returned {called(given)}; expected a list or"
                 f" generator of {_EXPECTED[self._level]}"
             )
 
@@ -131,7 +137,7 @@ class FunctionAsker:
         place = f"{_line_of(given) or _place(self._function)}: event {number} of {self.target}"
         if not isinstance(item, tuple | list) or len(item) != 2:
             raise AdapterError(
-                f"{place} is {_called(item)}; expected a pair (native, [facts]), with an empty list"
+                f"{place} is {called(item)}; expected a pair (native, [facts]), with an empty list"
                 " where the event states no fact"
             )
         native, facts = item
@@ -204,11 +210,20 @@ def _find(target: str, folder: Path, *, served: bool) -> tuple[Any, Any]:
         missing = isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]
         raise AdapterError(
             f"{target} can't be imported: {type(error).__name__}: {error}"
-            + (f"; expected it in {folder}, or installed" if missing else "")
+            + (f"; expected it in {folder}, or installed" if missing else _near_attribute(error))
         ) from error
     if not callable(function):
         raise AdapterError(f"{target} is not a function")
     return module, function
+
+
+def _near_attribute(error: Exception) -> str:
+    """Return a hint to the attribute that is most like a missing one, or ""."""
+    if not isinstance(error, AttributeError) or not error.name or error.obj is None:
+        return ""
+    known = [name for name in dir(error.obj) if not name.startswith("_")]
+    near = get_close_matches(error.name, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _refuse_own_name(name: str, target: str) -> None:
@@ -253,10 +268,6 @@ def _closed(given: Iterable[Any]) -> Iterator[None]:
         if inspect.isgenerator(given):
             with suppress(Exception):  # a generator of the user may raise anything
                 given.close()
-
-
-def _called(value: Any) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
 
 
 def _line_of(given: Any) -> str:

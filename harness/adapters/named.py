@@ -57,6 +57,9 @@ _LINE: Final = re.compile(
     r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*(?::\s*(?P<dialect>[a-z0-9-]+)\s*)?=\s*(?P<target>\S.*)"
 )
 _FUNCTION: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_PATH: Final = re.compile(
+    r"(?:\./)?(?P<module>[A-Za-z_][\w/]*)(?P<suffix>\.py)?(?:[:.](?P<function>[A-Za-z_]\w*))?"
+)
 _USUAL: Final = ("replay", "run", "chunks", "events")
 """The names of functions that do not distinguish an adapter. Its module does."""
 _GATEWAY: Final = re.compile(r"gateway\s+(?P<wire>[a-z-]+):\s*(?P<url>https?://\S+)")
@@ -119,7 +122,8 @@ def read_line(line: str) -> NamedAdapter:
     kind, _ = _read_target(named.target) or (None, None)
     if kind is None:
         raise AdapterError(
-            f"adapter {named.name}: {named.target!r} is not a target; expected {_SHAPE}"
+            f"adapter {named.name}: {named.target!r} is not a target{_near_target(named.target)};"
+            f" expected {_SHAPE}"
         )
     if kind == "gateway" and named.dialect in WIRES:
         raise AdapterError(
@@ -152,8 +156,20 @@ def read_argument(text: str, configured: Mapping[str, NamedAdapter]) -> NamedAda
         )
     known = ", ".join([*ADAPTERS, *configured])
     raise AdapterError(
-        f"{text!r} names no adapter; expected one of {known}, or a target: {_TARGETS}"
+        f"{text!r} names no adapter{_near_target(text)}; expected one of {known}, or a target:"
+        f" {_TARGETS}"
     )
+
+
+def _near_target(text: str) -> str:
+    """Return a hint to ``module:function`` for the path of a module, or for a function after a
+    dot; else "".
+    """
+    match = _PATH.fullmatch(text)
+    if match is None or not (match["suffix"] or match["function"]):
+        return ""
+    module = match["module"].replace("/", ".")
+    return f" (did you mean {module}:{match['function'] or 'replay'}?)"
 
 
 def adapter_of_target(

@@ -145,7 +145,7 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
         ) from reply.exception
     raised = f"; it raised {reply.raised.sentence}" if reply.raised else ""
     others = f", only {offer.requests[0].path}" if offer.requests else ""
-    instead = reply.instead or f"expected one to at.base_url{raised}"
+    instead = reply.instead or f"expected one to {reply.address}{raised}"
     raise AdapterError(
         f"the adapter sent no request for an answer to the served address{others}; {instead}"
     ) from reply.exception

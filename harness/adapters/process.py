@@ -24,6 +24,8 @@ OUT: Final = "HARNESS_OUT"
 MAX_OUTPUT: Final = 64 * 1024 * 1024
 TAIL: Final = 2000
 """The number of bytes of stderr that are kept."""
+FUNCTION_WAY_OUT: Final = "; --timeout S gives it more, --pdb shows where it is"
+"""The options of `harness judge` for a function that does not return."""
 
 _STEP_S: Final = 0.2
 """The interval of the checks whether a silent program still runs. Its pipes may stay open after its
@@ -152,10 +154,13 @@ class LineProcess:
                 f"{self.name} closed the descriptor of {OUT} before it answered{self._stderr_end()}"
             )
         if time.monotonic() > until:
+            way_out = ""
             missing = f"wrote no {'hello line' if first else 'answer'} to the descriptor of {OUT}"
             if self._runs_function:
-                missing = "did not return"
-            raise Unusable(f"{self.name} {missing} within {timeout:g} s{self._stderr_end()}")
+                missing, way_out = "did not return", FUNCTION_WAY_OUT
+            raise Unusable(
+                f"{self.name} {missing} within {timeout:g} s{way_out}{self._stderr_end()}"
+            )
 
     def _write(self, selector: selectors.BaseSelector, unwritten: bytearray) -> None:
         try:

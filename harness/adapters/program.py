@@ -142,6 +142,8 @@ class Program:
     def _reply(self, process: LineProcess, line: Mapping[str, Any], timeout: float) -> Reply:
         language = str(self._hello.get("language") or "")
         reply = Reply(doubles=language in ONLY_DOUBLES)
+        if not self._runs_function:
+            reply.address = "base_url of the line on stdin"
         name = process.name
         for data in process.ask(json.dumps(line).encode() + b"\n", timeout):
             answer = _object(name, data)

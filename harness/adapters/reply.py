@@ -35,6 +35,8 @@ class Reply:
     skipped: str = ""
     instead: str = ""
     """A sentence about the adapter's behaviour, for the message that it sent no request."""
+    address: str = "at.base_url"
+    """The words for the place with the address to which the adapter must send its request."""
     doubles: bool = False
     """Whether all numbers of the adapter's language are doubles."""
     log: str = ""
@@ -51,13 +53,20 @@ class Reply:
         self.times.append(at_s)
 
 
+def called(value: Any) -> str:
+    """Return the type of a value in words: ``an int``; ``None`` for None."""
+    name = type(value).__name__
+    article = "an" if name[0].lower() in "aeiou" else "a"
+    return "None" if value is None else f"{article} {name}"
+
+
 def checked_facts(facts: Any, place: str) -> tuple[Fact, ...]:
     """Return the facts of one event as a function gives them. Raises `AdapterError`."""
     if facts is None:
         return ()
     if not isinstance(facts, list | tuple):
         raise AdapterError(
-            f"{place}: the facts are a {type(facts).__name__}; expected a list of facts, such as"
+            f"{place}: the facts are {called(facts)}; expected a list of facts, such as"
             ' [Text("Hi")]'
         )
     return _read(check_fact, facts, place)

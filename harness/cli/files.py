@@ -177,7 +177,10 @@ def _replay(parsed: argparse.Namespace) -> int:
         if parsed.adapter:
             from .named_adapter import adapter_named, output_items  # start-up time
 
-            _print_json(*output_items(adapter_named(parsed.adapter, parsed), exchange))
+            items = list(output_items(adapter_named(parsed.adapter, parsed), exchange))
+            _print_json(*items)
+            if not items:
+                note(f"exchange {number}: the adapter gave no event")
             replayed = True
             continue
         for payloads in replay_parts(

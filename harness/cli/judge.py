@@ -46,7 +46,7 @@ from harness.judging.judge_results import (
     decode_results,
     encode_results,
 )
-from harness.judging.results import Result, encode_item
+from harness.judging.results import Result, ResultsError, encode_item
 from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, losses_of
 from harness.project.corpus import choose, corpus_folder, fetched, read_lock
@@ -210,7 +210,7 @@ def _judge(parsed: argparse.Namespace) -> int:
     documents = [path for path in paths if path.is_file()]
     if documents:
         return _merge(documents, parsed)
-    baseline = read_document(parsed.baseline) if parsed.baseline else None
+    baseline = _read_baseline(parsed.baseline) if parsed.baseline else None
     declared = declared_of(parsed.losses)
     items, skipped = _items_and_skipped(parsed)
     results: list[AdapterResults] = []
@@ -403,6 +403,15 @@ def _write_report(results: JudgeResults, target: Path, baseline: Run | None = No
     }
     write_files(files, target)
     note(f"{plural(len(results.adapters), 'adapter')}: {target / INDEX}")
+
+
+def _read_baseline(path: Path) -> JudgeResults:
+    try:
+        return read_document(path)
+    except OSError as error:
+        raise ReportError(f"--baseline: {path}: {error.strerror or error}") from None
+    except ResultsError as error:
+        raise ReportError(f"--baseline: {error}") from None
 
 
 def read_document(path: Path) -> JudgeResults:

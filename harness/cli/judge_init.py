@@ -50,7 +50,7 @@ def replay(exchange: Exchange) -> Iterator[tuple[object, list[Fact]]]:
     """Yield each event of the adapter for the recorded bytes, with the facts in it."""
     # if not exchange.streamed: skip("only streams")
     # if exchange.status >= 400: skip("the client raises")  # what does yours do with an HTTP error?
-    # Each network read by itself: many faults are at the borders of reads, and --cuts moves them.
+    # One item for each network read. An event may begin in one read and end in the next.
     for event in events_of([data for _, data in exchange.reads]):
         facts: list[Fact] = []
 @FACTS@        yield event, facts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import TextIOWrapper
@@ -262,6 +263,9 @@ def _run(arguments: Sequence[str]) -> int:
         return _refuse(*text.split("\n") if isinstance(error, SpecError) else (text,))
 
 
+_NO_VALUE: Final = re.compile(r"argument (\S+?)(?:/\S+)?: expected (?:one|at least one) argument$")
+
+
 class Parser(argparse.ArgumentParser):
     """Reports bad usage in one line, like all other faults."""
 
@@ -271,6 +275,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if self.way_out and message.startswith("the following arguments are required"):
             message = f"{message}; {self.way_out}"
+        match = _NO_VALUE.match(message)
+        action = self._option_string_actions.get(match[1]) if match else None
+        if action is not None and action.choices:
+            message += f": {', '.join(map(str, action.choices))}"
         self.exit(BAD, printable(f"{self.prog}: {message}; see {self.prog} --help") + "\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:

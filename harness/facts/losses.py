@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Final
 
 from .aspects import ASPECTS, WireAnswer
@@ -83,11 +84,23 @@ def _read(item: str, aspects: tuple[str, ...], meaning: str = "") -> DeclaredLos
     where = (match["where"] or "") if match else ""
     is_known = where in ("", *CONDITIONS) or where.startswith("call:")
     if not match or match["aspect"] not in aspects or not is_known:
+        near = _near_loss(item, aspects)
+        hint = f" (did you mean {near}?)" if near else ""
         raise ValueError(
-            f"{item!r} is not a declared loss; expected one of {', '.join(aspects)}, perhaps with a"
-            f" condition in brackets: {', '.join(CONDITIONS)}"
+            f"{item!r} is not a declared loss{hint}; expected one of {', '.join(aspects)}, perhaps"
+            f" with a condition in brackets: {', '.join(CONDITIONS)}"
         )
     return DeclaredLoss(match["aspect"], where, meaning)
+
+
+def _near_loss(item: str, aspects: tuple[str, ...]) -> str:
+    """Return the declared loss that is most like a text; "" if none is similar."""
+    aspect, bracket, where = item.rstrip("]").partition("[")
+    near = get_close_matches(aspect, aspects, 1)
+    condition = get_close_matches(where, CONDITIONS, 1) if bracket else []
+    if not near or (bracket and not condition):
+        return ""
+    return near[0] + (f"[{condition[0]}]" if bracket else "")
 
 
 def _fulfilled(answer: WireAnswer) -> set[str]:

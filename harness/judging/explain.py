@@ -32,7 +32,7 @@ def explain(result: Result, place: str) -> str:
     ]
     origin = result.origin
     if origin:
-        made = f"{origin.kind} {origin.date or 'on a day that is not known'}"
+        made = f"{origin.kind} {origin.date}" if origin.date else f"{origin.kind}, date unknown"
         end = "its end was not recorded" if result.end == "unknown" else f"end {result.end}"
         lines.append(
             f"cassette:    {printable(result.cassette)}, exchange {result.exchange}"

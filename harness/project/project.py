@@ -73,9 +73,9 @@ class Project:
         self.adapters = {named.name: named for named in lines}
         """The user's adapters by name, as configured."""
         if len(self.adapters) < len(lines):
-            raise AdapterError(
-                f"{len(lines)} adapters have {len(self.adapters)} names; use one name for each"
-            )
+            names = [named.name for named in lines]
+            repeated = next(name for name in names if names.count(name) > 1)
+            raise AdapterError(f"two adapters have the name {repeated}; give each its own")
         if taken := self.adapters.keys() & {*DIALECTS, *LAYERS, *CLIENTS}:
             raise AdapterError(
                 f"adapter {min(taken)}: the name is reserved; write `NAME: {min(taken)} = …` with"

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from harness.adapters.clients import CLIENTS
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.facts_cells import fixed_failures, unshown_losses
+from harness.judging.judge import NOTHING_EXPECTED
 from harness.judging.results import VERDICTS, Result, decode, encode
 from harness.project.identity import commit_of, project_name
 from harness.project.project import kind_of, yaml_files
@@ -110,12 +111,17 @@ def _written(filled: Iterable[Filled]) -> str:
 
 
 def _hints(results: Sequence[Result], config: pytest.Config, written: int) -> Iterator[str]:
-    """Yield the commands for expectations that are not reviewed, or that do not hold. ``written``:
-    the number of expectations that this run wrote, which the summary names.
+    """Yield the commands for expectations that are not reviewed, are empty, or do not hold.
+    ``written``: the number of expectations that this run wrote, which the summary names.
     """
     unreviewed = sum(result.verdict == "unreviewed" for result in results) - written
     if unreviewed > 0:
-        yield f"{plural(unreviewed, 'cell')} not reviewed: `harness review` goes through them"
+        them = "it" if unreviewed == 1 else "them"
+        yield f"{plural(unreviewed, 'cell')} not reviewed: `harness review` goes through {them}"
+    empty = sum(result.reason == NOTHING_EXPECTED for result in results)
+    if empty:
+        are, them = ("expectation is", "it") if empty == 1 else ("expectations are", "them")
+        yield f"{empty:,} {are} empty: --harness-accept fills {them}"
     differing = sum(
         bool(result.findings) and result.layer != "facts" and VERDICTS[result.verdict].red
         for result in results

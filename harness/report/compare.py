@@ -61,7 +61,7 @@ KINDS: Final[dict[ChangeKind, KindWords]] = {
     "new": KindWords("new", "+", "The baseline does not have this cell."),
     "gone": KindWords("gone", "−", "Only the baseline has this cell."),
     "changed": KindWords(
-        "changed evidence",
+        "same verdict with other details",
         "≠",
         "The verdict is the same, but the stream, the outcome or the findings changed.",
     ),
@@ -158,7 +158,7 @@ def count_kinds(changes: Iterable[CellChange]) -> dict[ChangeKind, int]:
 
 
 def counted_kinds(changes: Iterable[CellChange]) -> str:
-    """Return ``1 broken, 0 fixed, 2 new, 0 gone, 0 changed evidence``."""
+    """Return ``1 broken, 0 fixed, 2 new, 0 gone, 0 same verdict with other details``."""
     counts = count_kinds(changes).items()
     return ", ".join(f"{number:,} {KINDS[kind].word}" for kind, number in counts)
 

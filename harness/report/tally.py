@@ -277,24 +277,15 @@ def unread_specs(unread: Iterable[Unread]) -> set[str]:
 
 
 def describe_origins(results: Sequence[Result]) -> str:
-    """Return sentences about the origins of the streams that were compared: ``All 46 streams are
-    written by hand. …``.
+    """Return sentences about the origins of the streams that were compared: ``Origin of the
+    recordings: 2 imported, 46 written by hand.``
     """
     groups = streams(results)
-    total = sum(group.number for group in groups)
-    if not total:
+    if not groups:
         compared = any(VERDICTS[result.verdict].compared for result in results)
         return "Only requests were compared, no stream." if compared else "No comparison ran."
-    if len(groups) == 1:
-        subject = f"All {total:,} streams are" if total > 1 else "The only stream is"
-        sentence = f"{subject} {ORIGINS[groups[0].kind]}."
-    else:
-        numbers = [f"{group.number:,}" for group in groups]
-        numbers[0] += f" of {total:,} streams"
-        verbs = ["is" if group.number == 1 else "are" for group in groups]
-        kinds = [ORIGINS[group.kind] for group in groups]
-        parts = map(" ".join, zip(numbers, verbs, kinds, strict=True))
-        sentence = f"{', '.join(parts)}."
+    parts = (f"{group.number:,} {ORIGINS[group.kind]}" for group in groups)
+    sentence = f"Origin of the recordings: {', '.join(parts)}."
     from_providers = {group.kind for group in groups} & {"recorded", "imported"}
     return sentence if from_providers else f"{sentence} {RECORD_HINT}"
 

@@ -201,6 +201,7 @@ def test_an_exception_has_the_innermost_place_outside_of_libraries(
 BAD = {
     "nothing": ("return None", r"\.py:2: shim_\w+:replay returned None; expected a list or generator of pairs"),
     "a text": ("return 'abc'", r"returned a str; expected a list or generator of pairs \(native, \[facts\]\)"),
+    "a number": ("return 5", "returned an int; expected"),
     "a mapping": ("return {'a': 1}", "returned a dict; expected"),
     "no pair": ("yield {}, []\n    yield {'a': 1}", r"\.py:4: event 2 of shim_\w+:replay is a dict; expected a pair"),
     "a forgotten list": ("yield {}, Text('Hi')", r"\.py:3: event 1 of shim_\w+:replay: the facts are a Text; expected a list"),
@@ -272,7 +273,10 @@ def test_after_a_guest_that_hangs_a_new_process_continues(hang: str, tmp_path: P
     if "await" in code:
         code = code.replace("def replay", "import asyncio\nasync def replay")
     adapter = function_adapter(code, tmp_path, timeout=1.0, guest=True)
-    with pytest.raises(AdapterError, match=r"replay did not return within 1 s"):
+    with pytest.raises(
+        AdapterError,
+        match=r"replay did not return within 1 s; --timeout S gives it more, --pdb shows",
+    ):
         adapter.output(EXCHANGE)
     adapters = [transcript(adapter).entries[0] for _ in range(2)]
     adapter.close()
@@ -513,6 +517,8 @@ def test_a_function_names_the_wires_that_it_reads(tmp_path: Path) -> None:
     )
     with pytest.raises(AdapterError, match="names claude; expected gemini-api"):
         function_adapter(shim + "PROVIDERS = ('claude',)", tmp_path)
+    with pytest.raises(AdapterError, match=r"is the string 'vertex-ai'; expected a tuple, such as"):
+        function_adapter(shim + "PROVIDERS = 'vertex-ai'", tmp_path)
 
 
 STREAMS = (

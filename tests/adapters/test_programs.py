@@ -73,6 +73,12 @@ def test_facts_belong_to_their_events_or_to_the_last(
     ] == expected
 
 
+def test_a_program_that_sends_no_request_learns_where_the_address_is(tmp_path: Path) -> None:
+    adapter = program_adapter(LOOP + "    out(id=id, native=[], facts=[])\n", tmp_path, "serve")
+    with pytest.raises(AdapterError, match="expected one to base_url of the line on stdin"):
+        transcript(adapter)
+
+
 def test_a_program_that_reads_bytes_learns_if_they_are_a_stream(tmp_path: Path) -> None:
     code = LOOP + "    out(id=id, skipped='' if given['stream'] else 'only streams')\n"
     adapter = program_adapter(code, tmp_path, "run")

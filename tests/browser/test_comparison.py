@@ -39,7 +39,7 @@ def test_a_page_compares_with_results_chosen_from_disk(
     since.locator("p").wait_for()
     assert (
         since.locator("p").inner_text()
-        == "1 broken, 0 fixed, 1 new, 1 gone from this page, 2 changed evidence since that run."
+        == "1 broken, 0 fixed, 1 new, 1 gone from this page, 2 same verdict with other details since that run."
     )
     since.get_by_text("1 broken", exact=True).click()
     since.get_by_role("link", name="anthropic failed").click()
@@ -70,5 +70,5 @@ def test_nothing_changed_since_the_run_itself(
                 sentence = page.locator("#since p").inner_text()
                 assert (
                     sentence
-                    == "0 broken, 0 fixed, 0 new, 0 gone from this page, 0 changed evidence since that run."
+                    == "0 broken, 0 fixed, 0 new, 0 gone from this page, 0 same verdict with other details since that run."
                 )

@@ -71,6 +71,16 @@ def test_mutate_prints_broken_relations(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == "key-order: equal\n"
 
 
+def test_replay_says_that_an_adapter_gave_no_event(
+    capsys: pytest.CaptureFixture[str], project: Path
+) -> None:
+    (project / "silent_shim.py").write_text("def replay(exchange): return []\n", encoding="utf-8")
+    recording = f"{RECORDING}:1"
+    assert main(["replay", recording, "--adapter", "silent_shim:replay"]) == 0
+    output = capsys.readouterr()
+    assert (output.out, output.err) == ("", "harness: exchange 1: the adapter gave no event\n")
+
+
 def test_an_unknown_adapter_is_an_error_with_the_known_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -65,6 +65,12 @@ def test_a_page_without_a_desktop_or_with_a_broken_browser_is_no_error(
 NEWLINE = "\n"
 
 
+def test_init_without_a_kind_lists_the_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["judge", "--init"])
+    assert f"--init: expected one argument: {', '.join(KINDS)};" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_shim_names_the_next_line(
     kind: str, here: Path, capsys: pytest.CaptureFixture[str]

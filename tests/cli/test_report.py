@@ -46,7 +46,7 @@ def test_the_folder_of_a_report_can_be_given_for_its_results(
     assert main(["report", results, "-o", str(tmp_path / "a")]) == 1
     assert main(["compare", str(tmp_path / "a"), results]) == 0
     assert capsys.readouterr().out.endswith(
-        "0 broken, 0 fixed, 0 new, 0 gone, 0 changed evidence\n"
+        "0 broken, 0 fixed, 0 new, 0 gone, 0 same verdict with other details\n"
     )
 
 
@@ -198,13 +198,16 @@ def test_compare_prints_changes_and_fails_for_a_broken_cell(
         "broken: gemini-api/tool-calls.yaml::two-calls[anthropic] (passed → failed)",
         "fixed: gemini-api/tool-calls.yaml::two[anthropic] (failed → passed)",
         "gone: gemini-api/tool-calls.yaml::old\\n\\u001b[2J[anthropic] (passed)",
-        "1 broken, 1 fixed, 0 new, 1 gone, 0 changed evidence",
+        "1 broken, 1 fixed, 0 new, 1 gone, 0 same verdict with other details",
     ]
     other = write(tmp_path / "other.json", Run(HEADER, [result(case="elsewhere")]))
     assert main(["compare", base, other, "--allow-gone"]) == 2
     assert "the baseline has none of the cells of anthropic" in capsys.readouterr().err
     assert main(["compare", base, base]) == 0
-    assert capsys.readouterr().out == "0 broken, 0 fixed, 0 new, 0 gone, 0 changed evidence\n"
+    assert (
+        capsys.readouterr().out
+        == "0 broken, 0 fixed, 0 new, 0 gone, 0 same verdict with other details\n"
+    )
 
 
 def test_files_are_not_written_through_a_link(tmp_path: Path) -> None:

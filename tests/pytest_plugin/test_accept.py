@@ -150,6 +150,15 @@ def test_accept_fills_in_nothing_if_the_adapter_raises(
     assert "    mine:\n" in path.read_text(encoding="utf-8")
 
 
+def test_an_empty_expectation_is_named_with_its_remedy(project: pytest.Pytester) -> None:
+    project.makeini(SHOP)
+    write(project, "shop.py", "def replay(exchange):\n    return [{'say': 'Hel'}]\n")
+    write(project, "specs/hello.yaml", CASE + "    turn:\n")
+    remedy = "1 expectation is empty: --harness-accept fills it"
+    assert remedy in run(project, "specs").outlines
+    assert remedy not in run(project, "specs", "--harness-accept").outlines
+
+
 def test_accept_is_refused_in_ci(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     result = run(project, "--harness-accept")

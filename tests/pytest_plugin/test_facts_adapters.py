@@ -266,6 +266,13 @@ def test_a_declaration_for_an_unknown_adapter_is_bad_usage(configured: pytest.Py
     result.stderr.fnmatch_lines(["*other is not a configured adapter (configured: mine)*"])
 
 
+def test_two_adapters_with_one_name_are_bad_usage(configured: pytest.Pytester) -> None:
+    configure(configured, "replay", "    mine: facts = serve: shim:without_text")
+    result = run(configured)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*two adapters have the name mine; give each its own"])
+
+
 def test_a_test_can_replay_a_configured_adapter(configured: pytest.Pytester) -> None:
     configure(configured, "replay")
     configured.makepyfile(

@@ -23,7 +23,10 @@ def test_a_cell_is_an_item_and_a_pass(project: pytest.Pytester) -> None:
         ["*specs/hello.yaml::hello[[]unified-llm[]] PASSED*", "*hello[[]anthropic[]] PASSED*"]
     )
     result.stdout.fnmatch_lines(
-        ["gemini-api / anthropic*1 of 1 cell passed", "The only stream is written by hand*"]
+        [
+            "gemini-api / anthropic*1 of 1 cell passed",
+            "Origin of the recordings: 1 written by hand*",
+        ]
     )
 
 

@@ -61,7 +61,7 @@ def test_changed_expectations_are_rewritten_and_marked(
     again = project.runpytest_subprocess(*arguments, "--harness-update")
     again.assert_outcomes(skipped=1)
     assert "Nothing was compared." in again.outlines
-    assert "1 cell not reviewed: `harness review` goes through them" in again.outlines
+    assert "1 cell not reviewed: `harness review` goes through it" in again.outlines
     assert path.read_text(encoding="utf-8") == expected
 
 

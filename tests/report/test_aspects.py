@@ -377,7 +377,7 @@ def test_a_comparison_lists_aspects_that_became_or_were_red() -> None:
         "  text: kept → wrong: the wire ends with 1; the adapter gives no reason",
         "  finish: lost → kept",
         "  run: harness judge 'new = other:replay' --cassettes gemini-api/a:1",
-        "1 broken, 0 fixed, 1 new, 1 gone, 0 changed evidence",
+        "1 broken, 0 fixed, 1 new, 1 gone, 0 same verdict with other details",
     ]
 
 

@@ -366,29 +366,29 @@ RECORDED = Origin("recorded", date="2026-11-20")
         ),
         (
             [result(), result(adapter="unified-llm")],
-            "The only stream is written by hand. `harness record` records streams from a live provider.",
+            "Origin of the recordings: 1 written by hand. `harness record` records streams from a live provider.",
         ),
         (
             [result(exchange=n + 1) for n in range(46)],
-            "All 46 streams are written by hand. `harness record` records streams from a live provider.",
+            "Origin of the recordings: 46 written by hand. `harness record` records streams from a live provider.",
         ),
         (
             [result(), result(exchange=2, origin=RECORDED), result(cassette="b", origin=RECORDED)],
-            "2 of 3 streams are recorded from a live provider, 1 is written by hand.",
+            "Origin of the recordings: 2 recorded from a live provider, 1 written by hand.",
         ),
         (
             [result(), result(exchange=2, origin=Origin("loopback"))],
-            "1 of 2 streams is recorded from a real client and a local server, 1 is written by hand."
+            "Origin of the recordings: 1 recorded from a real client and a local server, 1 written by hand."
             " `harness record` records streams from a live provider.",
         ),
-        ([result(origin=RECORDED)], "The only stream is recorded from a live provider."),
+        ([result(origin=RECORDED)], "Origin of the recordings: 1 recorded from a live provider."),
         (
             [result(origin=Origin("imported"))],
-            "The only stream is imported.",
+            "Origin of the recordings: 1 imported.",
         ),
         (
             [result(origin=None)],
-            "The only stream is of unknown origin. `harness record` records streams from a live provider.",
+            "Origin of the recordings: 1 of unknown origin. `harness record` records streams from a live provider.",
         ),
     ],
 )

@@ -111,5 +111,5 @@ def test_the_summary_has_a_line_per_provider_and_dialect() -> None:
         "gemini-api / events       1 of 1 cell passed",
         "gemini-api / unified-llm  1 of 1 cell passed",
         "4 of 11 cells passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, 1 unreviewed",
-        "All 2 streams are written by hand. `harness record` records streams from a live provider.",
+        "Origin of the recordings: 2 written by hand. `harness record` records streams from a live provider.",
     ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random  # noqa: TID251  # only the type of an argument
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from harness.adapters import Adapter, AdapterError
 from harness.facts import Facts
@@ -40,19 +40,19 @@ def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         else:
             finding = "" if adapter.by_facts else silence(damaged, output.items, adapter)
         if finding:
-            return [Breach(f"{name}: {finding}; body {shown(damaged.body)}", damaged)]
+            return [Breach(f"{name}, {finding}; body {shown(damaged.body)}", damaged)]
     return []
 
 
 def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tuple[str, Exchange]]:
-    """Yield ``count`` damaged forms of an exchange, each with the name of its damage. The adapter's
+    """Yield ``count`` damaged forms of an exchange, each with its damage in words. The adapter's
     ``name`` is part of the seed, so each adapter gets different damage.
     """
     original = plain(exchange)
     chance = seeded(original.body, name)
     for _ in range(count):
-        damage = chance.choice(DAMAGES)
-        yield damage.__name__, with_reads(original, damage(original.body, chance))
+        damage = chance.choice([*DAMAGES])
+        yield DAMAGES[damage], with_reads(original, damage(original.body, chance))
 
 
 def silence(damaged: Exchange, items: list[Any], adapter: Adapter) -> str:
@@ -119,7 +119,16 @@ def overlapped(body: bytes, chance: random.Random) -> bytes:
     return b"".join(events)
 
 
-DAMAGES = (flipped, truncated, headless, doubled, littered, emptied, overlapped)
+DAMAGES: Final = {
+    flipped: "with changed bytes",
+    truncated: "without its end",
+    headless: "without its beginning",
+    doubled: "with a repeated part",
+    littered: "with garbage between its lines",
+    emptied: "with an emptied field",
+    overlapped: "with a moved event",
+}
+"""Each damage, and the words for it in a sentence."""
 
 CORRUPTION = Law(
     7,

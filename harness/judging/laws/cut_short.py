@@ -42,7 +42,8 @@ def prefix_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     size, finding = broken
     before = shown(exchange.body[max(0, size - 12) : size])
     short = shortened(exchange, size)
-    sentence = f"cut short at byte {size} ({before}): {finding}"
+    place = f"cut short at byte {size} ({before})"
+    sentence = f"{place if size else 'the stream ends before its first byte'}: {finding}"
     breach = Breach(sentence, short, _expected_events(exchange, short, adapter))
     if adapter.by_facts:
         breach = _with_aspect(breach, adapter)
