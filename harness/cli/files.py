@@ -35,6 +35,8 @@ from .output import note
 NOTHING: Final = 1
 """The exit status if a recording has no exchange to print, or shows another provider."""
 
+REGISTER_PAGE: Final = "docs/from-pytest-recording.md"
+
 _ENCODER: Final = msgspec.json.Encoder()
 _ANY_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 """Also writes half surrogates and integers of more than 64 bits, but takes six times as long."""
@@ -302,7 +304,9 @@ def _import(parsed: argparse.Namespace) -> int:
         converted = convert([Path(file) for file in parsed.files], complete)
         for path, headers in converted.items():
             note(f"converted {path}{_headers_left_out(headers)}")
-        if not converted:
+        if converted:
+            note(f"vcrpy reads these only with register(vcr): {REGISTER_PAGE}")
+        else:
             note("nothing to convert: there is no recording of another format")
         return 0 if converted else NOTHING
     if len(parsed.files) > 1:

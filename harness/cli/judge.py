@@ -328,13 +328,15 @@ def _unread_wires(items: Sequence[JudgedExchange], cells: Sequence[Result]) -> M
 
 
 def _folder() -> str:
-    """Return the working folder relative to the root of its repository; its name if there is no
-    repository.
+    """Return the working folder relative to the root of its repository. If there is no repository,
+    return the whole path, with ``~`` for the home folder.
     """
     here = Path.cwd()
     root = next((place for place in (here, *here.parents) if (place / ".git").exists()), None)
     if root is None:
-        return here.name
+        home = Path.home()
+        inside = here.is_relative_to(home) and here != home
+        return f"~/{here.relative_to(home).as_posix()}" if inside else here.as_posix()
     return "" if root == here else here.relative_to(root).as_posix()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -99,6 +100,12 @@ class Remark:
     cells: list[PlacedResult]
 
 
+_BLOCKS: Final = {
+    "documented": "on the documented wire",
+    "variant": "in variants",
+    "second_turn": "in the second turn",
+    "second_turn_of_variants": "in the second turn after a variant",
+}
 TITLE: Final = "Stream conformance"
 """The title of a report of no known project."""
 MOST_NAMED: Final = 3
@@ -112,6 +119,7 @@ NOTHING: Final[Mapping[str, Any]] = {
     "other_reasons": 0,
     **dict.fromkeys(("heading_note", "origins_sentence", "against"), ""),
     "columns": {},
+    "folded": (),
     "laws": {},
     **dict.fromkeys(("rows", "checklists", "tables", "groups", "questions", "remarks"), ()),
     **dict.fromkeys(
@@ -212,7 +220,7 @@ def _shown_losses(
 
 def _matrix(cells: Sequence[PlacedResult], names: ReportNames) -> dict[str, Any]:
     """Return the matrix of providers × columns. Without cases it has the first turns on the
-    documented wire.
+    documented wire. ``folded`` has the providers without a comparison, with their number of cells.
     """
     with_case = any(cell.page for cell in cells)
     results = [cell.result for cell in cells if with_case or block_of(cell.result) == "documented"]
@@ -233,7 +241,16 @@ def _matrix(cells: Sequence[PlacedResult], names: ReportNames) -> dict[str, Any]
         for name in names.providers
         if name in judged
     ]
-    return {"columns": columns, "rows": rows if with_case or len(rows) > 1 else ()}
+    compared = [row for row in rows if any(pair and pair.tally.compared for pair in row[2])]
+    shown = compared or rows
+    folded = [
+        (title, page, sum(pair.tally.cells for pair in of_row if pair))
+        for title, page, of_row in rows
+        if compared and (title, page, of_row) not in compared
+    ]
+    if not with_case and len(shown) == 1 and not folded:
+        shown = []
+    return {"columns": columns, "rows": shown, "folded": folded}
 
 
 def _judged_sentences(
@@ -361,9 +378,9 @@ def _mark(verdicts: Sequence[Verdict]) -> VerdictMark | None:
 
 def _remarks(
     cells: Sequence[PlacedResult], providers: Mapping[str, str]
-) -> list[tuple[Verdict, VerdictWords, int, list[Remark]]]:
-    """Return all cells that did not pass, by verdict. Cells not carried or not run are grouped by
-    reason, others by requirement.
+) -> list[tuple[Verdict, VerdictWords, str, list[Remark]]]:
+    """Return all cells that did not pass, by verdict, with their number in words. Cells not carried
+    or not run are grouped by reason, others by requirement.
     """
     remarks: dict[Verdict, dict[tuple[str, ...], Remark]] = {
         verdict: {} for verdict in VERDICTS if verdict != "passed"
@@ -390,9 +407,21 @@ def _remarks(
         (
             verdict,
             VERDICTS[verdict],
-            sum(len(remark.cells) for remark in group.values()),
+            _counted(VERDICTS[verdict], group.values()),
             sorted(group.values(), key=lambda remark: order[remark.cells[0].result.provider]),
         )
         for verdict, group in remarks.items()
         if group
     ]
+
+
+def _counted(words: VerdictWords, remarks: Iterable[Remark]) -> str:
+    """Return the number of cells with their verdict: ``838 not run``, or ``838 not run (778 on the
+    documented wire, 60 in variants)``.
+    """
+    blocks = Counter(block_of(cell.result) for remark in remarks for cell in remark.cells)
+    counted = words.counted(blocks.total())
+    if blocks.keys() <= {"documented"}:
+        return counted
+    parts = (f"{blocks[name]:,} {noun}" for name, noun in _BLOCKS.items() if blocks[name])
+    return f"{counted} ({', '.join(parts)})"

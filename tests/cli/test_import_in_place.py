@@ -74,6 +74,7 @@ def test_a_folder_is_converted(folder: Path, capsys: pytest.CaptureFixture[str])
         "harness: converted suite/a.yaml; 1 header left out: x-goog-api-key",
         "harness: converted suite/deep/b.yaml; 1 header left out: x-goog-api-key",
         "harness: converted suite/deep/c.yml; 1 header left out: x-goog-api-key",
+        "harness: vcrpy reads these only with register(vcr): docs/from-pytest-recording.md",
     ]
     assert main(["import", "--in-place", "suite"]) == 1
     assert "nothing to convert" in capsys.readouterr().err

@@ -192,7 +192,7 @@ def test_the_losses_of_other_cuts_are_shown(answers: Path, jobs: str) -> None:
     frames, native, facts = cell["evidence"]["excerpts"]["text"]
     assert [view["layer"] for view in (frames, native, facts)] == ["frames", "native", "facts"]
     assert frames["lines"]
-    assert judged("cells.json")[0]["folder"] == Path.cwd().name
+    assert judged("cells.json")[0]["folder"] == Path.cwd().as_posix()
 
 
 def test_one_exchange_can_be_judged_alone(answers: Path) -> None:

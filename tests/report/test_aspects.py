@@ -437,5 +437,19 @@ def test_a_baseline_without_the_adapter_is_refused() -> None:
 
 def test_the_page_names_the_folder_of_the_commands() -> None:
     page = render_index(run_of(JudgeResults((replace(SHOP, folder="examples/shop"),))))
-    assert "Run the commands in the folder <code>examples/shop</code>." in page
+    assert "Run the commands in the folder <code>examples/shop</code> of the repository." in page
+    page = render_index(run_of(JudgeResults((replace(SHOP, folder="~/shop"),))))
+    assert "Run the commands in the folder <code>~/shop</code>." in page
     assert "Run the commands in" not in render_index(run_of(RESULTS))
+
+
+def test_findings_come_before_the_wires_that_the_adapter_does_not_read() -> None:
+    unread = [
+        replace(cell(exchange=number), provider="openai", block=block, reason="another wire")
+        for number, block in ((2, "documented"), (3, "documented"), (4, "variant"))
+    ]
+    adapter = replace(OTHER, cells=(cell(text="lost"), *unread))
+    page = Page(render_index(run_of(JudgeResults((adapter,)))))
+    assert page.ids.index("findings") < page.ids.index("pairs") < page.ids.index("remarks")
+    assert "No comparison ran for OpenAI (2 cells)." in page.text
+    assert "3 not run (2 on the documented wire, 1 in variants) No comparison ran." in page.text
