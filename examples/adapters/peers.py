@@ -105,7 +105,7 @@ PREVIOUS: Final = {
     "openai-agents-0-23": ("openai-agents", "0.23"),
     "openai-js-5": ("openai-js", "5.23"),
     "pydantic-ai-1": ("pydantic-ai", "1.107"),
-    "pydantic-ai-ag-ui-2-66": ("pydantic-ai-ag-ui", "2.66"),
+    "pydantic-ai-ag-ui-1": ("pydantic-ai-ag-ui", "1.107"),
     "semantic-kernel-1-44": ("semantic-kernel", "1.44"),
     "strands-agents-1-61": ("strands-agents", "1.61"),
 }
