@@ -267,7 +267,7 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: exact(in_two_pieces),
         "same text, cut differently: 1 piece expected, 2 got",
     ),
-    "law": (broken_law, f"emptied: gives no payload; body {HELLO.body!r}"),
+    "law": (broken_law, f"with an emptied field, gives no payload; body {HELLO.body!r}"),
     "unjudged": (lambda: of_adapter(hung()), "event 3: no fact"),
     # not asked or not carried
     "not-on-wire": (
