@@ -218,7 +218,7 @@ def test_two_adapters_of_one_name_are_refused(project: pytest.Pytester) -> None:
     configure(project, "mine = my_own_adapter:run", "mine = my_own_adapter:shout")
     result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*2 adapters have 1 names*"])
+    result.stderr.fnmatch_lines(["*two adapters have the name mine; give each its own*"])
 
 
 @pytest.mark.slow
