@@ -60,9 +60,12 @@ shows it in the folder `examples/adapters/{folder}`. *Thread* is a public report
 GATEWAY_HEAD: Final = """\
 Start the gateway first, as [its folder](../../examples/adapters/{folder}/README.md) describes.
 """
+MOST_LINES: Final = {False: "", True: "A program with two runs has at most 20.\n"}
+"""Whether an adapter has a program of more than ten lines → what the page says about it."""
 PROGRAMS_HEAD: Final = """\
 The programs have at most ten lines, and show the findings without this package, in an environment
-with the lock of the adapter. The server needs only Python, and prints the requests that it gets:
+with the lock of the adapter. {limit}\
+The server needs only Python, and prints the requests that it gets:
 
     python examples/adapters/serve_answer.py ANSWER{options}
 
@@ -108,10 +111,10 @@ class Finding:
     ``cuts``: only other cuts than the recorded ones show it. ``second_turn``: the finding is about
     the request after the answer. ``entry``: the function of the adapter, if it is not the one that
     the last document names. ``found``: the day on which it was first seen. ``answer``: the recorded
-    answer for the adapter's program, by default the first cell. ``prints``: what the program
-    printed for it. ``kind``: the kind of the program, if it is not that of the first cell: the
-    first answer may show why something is not sent back. ``no_program``: the reason why no program
-    of ten lines shows it.
+    answer for the adapter's program, by default the first cell, or several with spaces between
+    them, one for each request. ``prints``: what the program printed for it. ``kind``: the kind of
+    the program, if it is not that of the first cell: the first answer may show why something is not
+    sent back. ``no_program``: the reason why no program shows it.
     """
 
     adapters: list[str]
@@ -307,9 +310,12 @@ class AdapterFindings:
         return first, again
 
     def program_for(self, kind: str, answer: str) -> str:
-        """The program of this kind that reads the wire of an answer; "" if there is none."""
+        """The program of this kind that reads the wire of an answer, or of the first of several,
+        and its argument if it has one; "" if there is none.
+        """
+        first = answer.partition(" ")[0]
         for patterns, program in patterns_of(self.entry.get(kind, {})).items():
-            if any(fnmatchcase(answer, pattern) for pattern in patterns.split()):
+            if any(fnmatchcase(first, pattern) for pattern in patterns.split()):
                 return program
         return ""
 
@@ -351,7 +357,8 @@ class AdapterFindings:
         if why or not program:
             return f"\nNo program: {why}\n" if why else ""
         prints = f" prints {finding.prints}" if finding.prints else ""
-        return f"    {Path(program).name}, answer {answer}{prints}\n"
+        named = "answers" if " " in answer else "answer"
+        return f"    {Path(program).name}, {named} {answer}{prints}\n"
 
 
 def reproduction(finding: Finding, cells: Sequence[Result]) -> tuple[str, str]:
@@ -386,13 +393,17 @@ def head_of(adapter: AdapterFindings) -> str:
     parts = [f"# {adapter.name}\n", ADAPTER_HEAD.format(folder=folder)]
     if peer and peer.service:
         parts.append(GATEWAY_HEAD.format(folder=folder))
-    programs = dict.fromkeys(
-        program for kind in KINDS for program in patterns_of(adapter.entry.get(kind, {})).values()
-    )
+    programs = {
+        path: (HERE / path).read_text(encoding="utf-8")
+        for kind in KINDS
+        for program in patterns_of(adapter.entry.get(kind, {})).values()
+        for path in [program.partition(" ")[0]]
+    }
     if programs:
-        parts.append(PROGRAMS_HEAD.format(options=adapter.entry.get("options", "")))
-    for program in programs:
-        code = (HERE / program).read_text(encoding="utf-8")
+        longer = any(len(code.splitlines()) > 10 for code in programs.values())
+        options = adapter.entry.get("options", "")
+        parts.append(PROGRAMS_HEAD.format(options=options, limit=MOST_LINES[longer]))
+    for program, code in programs.items():
         parts.append(f"`examples/adapters/{program}`:\n\n{indent(code, '    ')}")
     return "\n".join(parts)
 

@@ -1,9 +1,9 @@
-"""Serves one recorded answer to every request, for the reproductions of docs/findings.
+"""Serves recorded answers to requests, for the reproductions of docs/findings.
 
-usage: serve_answer.py [--cut BYTES] [--array] ANSWER [PORT]
+usage: serve_answer.py [--cut BYTES] [--array] ANSWER… [PORT]
 
 ANSWER is CASSETTE:EXCHANGE, such as openai-compat/calls:3, or a file of server-sent events, or a
-file *.json.
+file *.json. Each request gets the next answer; after the last one, it gets the last one again.
 It prints the body of each request. The default port is 8080. It needs only Python.
 
 A recording that was cut ends as a broken connection; ``--cut`` breaks it after so many bytes.
@@ -15,31 +15,34 @@ from __future__ import annotations
 import argparse
 import base64
 import re
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 CASSETTES = Path(__file__).resolve().parents[2] / "cassettes"
 
 
 class Answer(BaseHTTPRequestHandler):
-    """Answers each POST request with the recorded answer. ``is_cut``: the body is not whole."""
+    """Answers each POST request with the next recorded answer, and at last with the same one."""
 
-    status = 200
-    kind = "text/event-stream"
-    body = b""
-    is_cut = False
+    answers: ClassVar[list[tuple[int, str, bytes, bool]]] = []
+    """The answers that were not given, and the last one, as `read_answer` gives them."""
 
     def do_POST(self) -> None:
         """Answer, and close the connection; after a body that is cut, before its announced end."""
         size = int(self.headers.get("content-length", 0))
         print(self.rfile.read(size).decode(), flush=True)
-        self.send_response(self.status)
-        if self.kind:
-            self.send_header("content-type", self.kind)
-        if self.is_cut:
-            self.send_header("content-length", str(len(self.body) + 1))
+        status, kind, body, is_cut = self.answers[0]
+        if len(self.answers) > 1:
+            del self.answers[0]
+        self.send_response(status)
+        if kind:
+            self.send_header("content-type", kind)
+        if is_cut:
+            self.send_header("content-length", str(len(body) + 1))
         self.end_headers()
-        self.wfile.write(self.body)
+        self.wfile.write(body)
 
 
 def read_answer(place: str) -> tuple[int, str, bytes, bool]:
@@ -100,19 +103,29 @@ def array_of(events: bytes) -> bytes:
     return b"[" + b",\r\n".join(data) + b"]"
 
 
-def main() -> None:
-    """Serve until the program is ended."""
-    parser = argparse.ArgumentParser(description="Serve one recorded answer to every request.")
-    parser.add_argument("answer", metavar="CASSETTE:EXCHANGE|FILE")
-    parser.add_argument("port", nargs="?", type=int, default=8080)
+def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """``answers``, ``port``, ``cut`` and ``array`` of the command line."""
+    parser = argparse.ArgumentParser(description="Serve recorded answers, one for each request.")
+    parser.add_argument("answers", nargs="+", metavar="CASSETTE:EXCHANGE|FILE", help="and the port")
     parser.add_argument("--cut", type=int, metavar="BYTES", help="break off after so many bytes")
     parser.add_argument("--array", action="store_true", help="the events as one JSON array")
-    options = parser.parse_args()
-    Answer.status, Answer.kind, Answer.body, Answer.is_cut = read_answer(options.answer)
-    if options.array and Answer.status < 300:
-        Answer.kind, Answer.body = "application/json", array_of(Answer.body)
-    if options.cut is not None:
-        Answer.body, Answer.is_cut = Answer.body[: options.cut], True
+    options = parser.parse_args(arguments)
+    options.port = int(options.answers.pop()) if options.answers[-1].isdecimal() else 8080
+    if not options.answers:
+        parser.error("expected an answer before the port")
+    return options
+
+
+def main() -> None:
+    """Serve until the program is ended."""
+    options = read_options()
+    for place in options.answers:
+        status, kind, body, is_cut = read_answer(place)
+        if options.array and status < 300:
+            kind, body = "application/json", array_of(body)
+        if options.cut is not None:
+            body, is_cut = body[: options.cut], True
+        Answer.answers.append((status, kind, body, is_cut))
     HTTPServer(("127.0.0.1", options.port), Answer).serve_forever()
 
 

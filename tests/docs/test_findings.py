@@ -6,7 +6,9 @@ import importlib.util
 import json
 import re
 import sys
+from http.client import HTTPConnection
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 from typing import Any
 
@@ -215,12 +217,32 @@ def test_a_finding_without_a_program_has_a_reason(script: ModuleType) -> None:
     several = {"program": {"vertex-ai/* gemini-api/b:*": "a.py", "gemini-api/*": "shop/b.py"}}
     assert lines(several)[0] == []
     assert lines(several)[1].endswith("    b.py, answer gemini-api/a:1\n")
+    two = {"program": {"gemini-api/a:1": "shop/b.py fast"}}
+    page = lines(two, answer="gemini-api/a:1 gemini-api/b:2", prints="6")[1]
+    assert page.endswith("    b.py fast, answers gemini-api/a:1 gemini-api/b:2 prints 6\n")
     again = {"again": "shop/reproduce_again.py"}
     assert lines(again)[0] == lines({})[0]
     assert lines(again, kind="again")[0] == []
     for unlisted, page in (lines({"no_program": "No."}), lines({}, no_program="No.")):
         assert unlisted == []
         assert page.endswith("\n\nNo program: No.\n")
+
+
+def test_a_page_says_which_of_its_programs_are_longer(script: ModuleType) -> None:
+    adapter = replace(OTHER, name="ag-ui-adk", version="1")
+
+    def head(program: str) -> str:
+        entries = {"ag-ui-adk": {"again": program}}
+        text: str = script.head_of(script.AdapterFindings(adapter, [], entries, ""))
+        return text
+
+    longer = "adapter. A program with two runs has at most 20.\nThe server"
+    again = head("ag-ui-adk/reproduce_again.py")
+    assert "adapter. The server" in again
+    assert longer not in again
+    call = head("ag-ui-adk/reproduce_call.py chat")
+    assert longer in call
+    assert "\n`examples/adapters/ag-ui-adk/reproduce_call.py`:\n\n    import asyncio" in call
 
 
 def test_a_pattern_of_the_newest_version_concerns_the_previous_one(script: ModuleType) -> None:
@@ -230,10 +252,10 @@ def test_a_pattern_of_the_newest_version_concerns_the_previous_one(script: Modul
     assert not script.Finding(["pydantic-ai-1"], "It ends.").concerns("pydantic-ai")
 
 
-def test_each_adapter_has_an_entry_point_and_programs_of_ten_lines(script: ModuleType) -> None:
+def test_each_adapter_has_an_entry_point_and_programs_of_few_lines(script: ModuleType) -> None:
     *_, entries = script.read_findings()
     named = {
-        FOLDER / program
+        FOLDER / program.partition(" ")[0]
         for entry in entries.values()
         for kind in script.KINDS
         for program in script.patterns_of(entry.get(kind, {})).values()
@@ -241,7 +263,8 @@ def test_each_adapter_has_an_entry_point_and_programs_of_ten_lines(script: Modul
     assert named == {*FOLDER.glob("*/reproduce*.*")}
     for path in named:
         text = path.read_text(encoding="utf-8")
-        assert len(text.splitlines()) <= 10
+        has_two_runs = text.count(" in adapter.run(") == 2
+        assert len(text.splitlines()) <= (20 if has_two_runs else 10)
         assert "127.0.0.1" in text or "reproduce_again" in path.name
     shims = {path.parent.name for path in FOLDER.glob("*/shim.*")}
     assert shims <= {*entries}
@@ -250,9 +273,12 @@ def test_each_adapter_has_an_entry_point_and_programs_of_ten_lines(script: Modul
 def test_answers_that_the_pages_name_are_recorded(script: ModuleType) -> None:
     served = imported("serve_answer")
     pages = [path.read_text(encoding="utf-8") for path in FINDINGS.glob("*.md")]
-    places = {place for page in pages for place in re.findall(r"reproduce\S*, answer (\S+)", page)}
+    programs = r"(?m)^    reproduce.*?, answers? ((?:[\w-]+/[\w-]+:\d+ ?)+)"
+    places = {
+        place for page in pages for each in re.findall(programs, page) for place in each.split()
+    }
     findings, *_ = script.read_findings()
-    places |= {finding.answer for finding in findings if finding.answer}
+    places |= {place for finding in findings for place in finding.answer.split()}
     assert len(places) > 100
     for place in sorted(places):
         name, _, number = place.partition(":")
@@ -268,3 +294,34 @@ def test_events_are_served_as_one_array() -> None:
     served = imported("serve_answer")
     events = b'data: {"a": 1}\r\n\r\ndata: {"b": 2}\r\n\r\n'
     assert json.loads(served.array_of(events)) == [{"a": 1}, {"b": 2}]
+
+
+def test_each_request_gets_the_next_answer_and_then_the_last_one_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served = imported("serve_answer")
+    answers = [(200, "text/event-stream", b"one", False), (503, "", b"two", False)]
+    monkeypatch.setattr(served.Answer, "answers", answers)
+    got = []
+    with served.HTTPServer(("127.0.0.1", 0), served.Answer) as server:
+        for number in range(3):
+            thread = Thread(target=server.handle_request)
+            thread.start()
+            asking = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+            asking.request("POST", "/", body=f"request {number}")
+            answer = asking.getresponse()
+            got.append((answer.status, answer.getheader("content-type"), answer.read()))
+            thread.join()
+    assert got == [(200, "text/event-stream", b"one"), (503, None, b"two"), (503, None, b"two")]
+    assert capsys.readouterr().out == "request 0\nrequest 1\nrequest 2\n"
+
+
+def test_answers_to_serve_are_named_before_the_port(capsys: pytest.CaptureFixture[str]) -> None:
+    served = imported("serve_answer")
+    options = served.read_options(["--cut", "5", "gemini-api/text:1", "anthropic/ends:5", "8790"])
+    assert options.answers == ["gemini-api/text:1", "anthropic/ends:5"]
+    assert (options.port, options.cut, options.array) == (8790, 5, False)
+    assert served.read_options(["gemini-api/text:1"]).port == 8080
+    with pytest.raises(SystemExit):
+        served.read_options(["8790"])
+    assert "expected an answer before the port" in capsys.readouterr().err
