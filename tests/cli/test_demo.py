@@ -35,8 +35,11 @@ def test_the_demo_finds_the_two_faults_and_writes_the_page(
     assert "Documented wire: 70 of 70 cells passed\n" in out  # the README has the number
     assert "- calls lost in 4 cells: 2 of 3 calls lost" in out
     assert "does the shim report it?" not in out
-    ids = out[out.index("- ids lost in 4 cells: ") :]
-    assert "\n  native  no event for these bytes\n" in ids[: ids.index("  run: ")]
+    events = []
+    for aspect in ("calls", "ids"):
+        finding = out[out.index(f"- {aspect} lost in 4 cells: ") :]
+        events.append(finding[finding.index("\n  native  ") : finding.index("  run: ")])
+    assert events[0] == events[1], "a lost id has the event of its call"
     assert "https://github.com/jeremychone/rust-genai/issues/173" in out
     assert "The page: page/index.html\n" in out
     assert "last-call" in Path("page/index.html").read_text(encoding="utf-8")
