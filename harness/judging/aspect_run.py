@@ -103,7 +103,7 @@ def judge_items(
         for cut in cuts[1:]:
             if first_of[_places(recuts[cut])] == cut:
                 cell = _worse(cell, _judge(item, adapter, use, recuts[cut]), cut)
-        if [*cuts] == ["recorded"] and cell.red_findings:
+        if [*cuts] == ["recorded"] and cell.red_findings and cell.verdict != "error":
             whole = _recut(item.exchange, "whole")
             if _places(whole) != _places(item.exchange):
                 cell = _at_borders(cell, _judge(item, adapter, {}, whole))
@@ -186,7 +186,7 @@ def _at_borders(cell: Result, whole: Result) -> Result:
     red = {finding.subject for finding in whole.red_findings}
     findings = (
         replace(finding, place=replace(finding.place, cuts="recorded"))
-        if finding.red and finding.subject not in {*red, RUN}
+        if finding.red and finding.subject not in red
         else finding
         for finding in cell.findings
     )

@@ -143,7 +143,7 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
     if not silent:
         return []
     read = {cell.provider for cell in judged if _is_read(cell)}
-    whole = [cell for cell in judged if not has_crashed(cell)]
+    whole = [cell for cell in judged if not _has_crashed(cell)]
     common = _common([cell for cell in whole if cell.provider in read])
     own = {
         wire: [cell for cell in silent if cell.provider in read and _has(cell, alike)]
@@ -267,7 +267,7 @@ def _shared(
         without = [cell for cell in without if _has(cell, properties)]
     if not better:
         return None
-    crashed = sum(map(has_crashed, (cell for cell in judged if _has(cell, alike))))
+    crashed = sum(map(_has_crashed, (cell for cell in judged if _has(cell, alike))))
     return Shared(wire, len(red), having, len(better), len(without), others, crashed)
 
 
@@ -279,7 +279,7 @@ def _of_kind(cells: Iterable[Result], kinds: Container[str]) -> Iterator[WirePro
     return (wire for cell in cells for wire in cell.properties if wire.kind in kinds)
 
 
-def has_crashed(cell: Result) -> bool:
+def _has_crashed(cell: Result) -> bool:
     """Return whether the adapter or its shim crashed."""
     return any(finding.is_crash for finding in cell.red_findings)
 

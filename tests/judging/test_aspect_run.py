@@ -172,6 +172,19 @@ def test_a_fault_at_a_border_of_reads_is_told_from_one_of_the_answer(
     assert lost.sentence.endswith("the fault is at a border of reads") is is_at_border
 
 
+def test_an_answer_that_could_not_be_judged_is_not_judged_again() -> None:
+    asked: list[int] = []
+
+    def run(answer: Exchange, options: RunOptions) -> Output:
+        asked.append(len(answer.reads))
+        raise AdapterError("did not return within 60 s")
+
+    body = CALL % b'"name": "f", '
+    cut = replace(exchange(body), reads=((None, body[:9]), (None, body[9:])))
+    [cell] = judge_items([JudgedExchange("calls", 1, cut)], [replace(facts_adapter(), run=run)], {})
+    assert (cell.verdict, asked) == ("error", [2])
+
+
 @pytest.mark.parametrize(("streamed", "unary"), [(True, False), (False, True), (None, False)])
 def test_the_cells_of_a_unary_answer_are_marked(streamed: bool | None, unary: bool) -> None:
     adapter = replace(facts_adapter(), second_request=lambda answer, options: "no second turn")
