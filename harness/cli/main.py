@@ -248,7 +248,7 @@ def _run(arguments: Sequence[str]) -> int:
         status = run(parsed)
         sys.stdout.flush()
         return status
-    except SystemExit:  # of a help; the modules of `FAULTS` are not needed
+    except (SystemExit, KeyboardInterrupt):  # the modules of `FAULTS` are not needed
         raise
     except BrokenPipeError:  # the reader of stdout has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # the interpreter flushes it at its end

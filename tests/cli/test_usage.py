@@ -8,6 +8,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -251,3 +252,35 @@ def test_serving_on_a_foreign_address_names_the_address(
         capsys.readouterr().err
         == f"harness: --host {host} is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all addresses\n"
     )
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+
+_, module, *sys.argv[1:] = sys.argv
+sys.meta_path.insert(0, Interrupt())
+from harness.cli import run
+sys.exit(run())
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["harness.cli.main", "harness.cli.judge", "harness.pipeline.replay", "tqdm"],
+)
+def test_ctrl_c_is_one_line_at_any_time(module: str) -> None:
+    """Also while a command imports its modules and before it has judged anything."""
+    command = [sys.executable, "-c", INTERRUPTED, module, "judge", "art", "--cassettes"]
+    done = subprocess.run([*command, "gemini-api/text:1"], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert re.fullmatch("harness: interrupted.*\n", done.stderr)
+
+
+def test_the_installed_command_is_the_one_that_can_be_interrupted() -> None:
+    project = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text())
+    assert project["project"]["scripts"]["harness"] == "harness.cli:run"
