@@ -20,7 +20,7 @@ WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 # The faulty adapters are then not measured: they take more than half of the time and reach no other code.
 PYTEST := $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest
 
-.PHONY: help report suite threads test test-all test-browser test-install coverage coverage-total lint types imports unit slow laws specs check scan test-clients peers matrix test-peers wires corpus fuzz bench dist docs lock clean
+.PHONY: help report suite threads test test-all test-browser test-install coverage coverage-total lint types imports size unit slow laws specs check scan test-clients peers matrix test-peers wires corpus fuzz bench dist docs lock clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -34,8 +34,8 @@ suite: $(READY) ## renew the lock of the suite after a change of cassettes or sp
 threads: $(READY) ## write docs/threads.md from docs/threads.yaml and the specs
 	$(BIN)/python -m tests.docs.threads
 
-test: $(READY) ## lint, types, import contracts, the fast tests, specs, harness check, harness scan
-	@$(BIN)/python -m tests.parts test unit lint imports types check scan
+test: $(READY) ## lint, types, import contracts, size, the fast tests, specs, harness check, harness scan
+	@$(BIN)/python -m tests.parts test unit lint imports types size check scan
 
 test-all: slow ## the tests that make test leaves out
 
@@ -48,6 +48,9 @@ types: $(READY) ## strict types
 
 imports: $(READY) ## import contracts: which package may import which
 	$(BIN)/lint-imports
+
+size: $(READY) ## compare the size of the house with tests/size/size.toml; LOWER=1 writes what is measured
+	$(BIN)/python -m tests.size $(if $(LOWER),--lower)
 
 unit: $(READY) ## the fast tests and the specs
 	$(PYTEST) -q $(WORKERS) --ignore tests/browser -m "not slow" $(if $(COVERAGE),--ignore tests/faulty)

@@ -1,0 +1,1 @@
+"""Measures the size of the house, and compares it with the limits in ``size.toml``."""
