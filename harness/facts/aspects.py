@@ -43,6 +43,8 @@ _BLOCKED: Final = re.compile(
     r"block|filter|safe|prohibit|polic|(?<!connection )refus|reject|feedback", re.IGNORECASE
 )
 """A word in an error by which it reports a blocked prompt or a filtered answer."""
+_DEFAULT_TIER: Final = re.compile(r"(service_tier_)?(standard|default)|on_demand", re.IGNORECASE)
+"""The service tier and the traffic type of a request that names none."""
 MAX_TEXT: Final = 80
 """The number of characters of a text, from its first difference, that a finding has."""
 _NO_EVENT: Final = object()
@@ -66,10 +68,8 @@ class WireAnswer(Struct, frozen=True):
     """The facts before the first piece that can't be read; None if everything can be read."""
     program: bool = False
     """Whether the answer is the output of a program."""
-    unavailable: frozenset[Aspect] = frozenset()
-    """Aspects that do not exist at the address that the adapter asked, such as citations at
-    ``/v1beta``.
-    """
+    unasked: Mapping[Aspect, str] = {}
+    """Aspects that this adapter is not asked for, each with the reason, a name in `REASONS`."""
     tools: frozenset[str] = frozenset()
     """The names of the tools that the request declares; empty if they are not known."""
     streamed: bool = True
@@ -411,8 +411,8 @@ class _Judge:
         """Return the finding of an aspect. A loss beside a needless error or a crash is attributed
         to it. A fact that was given before a crash is judged as it is.
         """
-        if aspect in self._wire.unavailable:
-            return Finding(aspect, "not_asked", "not-on-wire")
+        if reason := self._wire.unasked.get(aspect):
+            return Finding(aspect, "not_asked", reason)
         carried = self._carried
         waits = self._again and not (carried.text or carried.thoughts or carried.calls)
         if waits and finding.verdict == "lost":  # it gives all at the end of the last answer
@@ -541,8 +541,14 @@ class _Judge:
         return self._look_for([value for _, value in self._accounts[-1].signatures], binary=True)
 
     def billing(self) -> Finding | None:
-        """Return the service tier and the traffic type, anywhere in the native events."""
-        return self._look_for([*self._accounts[-1].billing.values()], each=False)
+        """Return the service tier and the traffic type, anywhere in the native events. Everybody
+        pays the default tier, so nobody must know it.
+        """
+        wire = self._wire
+        if not wire.facts.billing or wire.facts.errors or wire.faulty:
+            return None
+        words = [word for word in wire.facts.billing.values() if not _DEFAULT_TIER.fullmatch(word)]
+        return self._look_for(words, each=False) or _found("not_asked", "default-tier")
 
     def needless_error(self) -> Finding | None:
         """Return an error that the wire does not have, or a crash."""

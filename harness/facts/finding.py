@@ -153,6 +153,8 @@ REASONS: Final[Mapping[str, Reason]] = {
     "unjudged": Reason("{adapter}", ("remark",)),
     # why an aspect is not asked or not carried
     "not-on-wire": Reason("the wire that the adapter asked does not have it"),
+    "in-header": Reason("it is in a header of the answer, and the adapter gets only the body"),
+    "default-tier": Reason("the answer has the default tier, which everybody pays"),
     "skipped": Reason("{adapter}", ("adapter",)),
     "thoughts-not-requested": Reason("the adapter can't ask for thoughts"),
     "asked-again": Reason(

@@ -328,7 +328,7 @@ def _not_for_a_second_turn(item: JudgedExchange, adapter: Adapter, facts: Facts)
         transcript = _first_turn(item, adapter)
         if transcript is None:
             return FIRST_TURN_FAILED
-        if wire_answer(item.exchange, adapter, transcript).unavailable:
+        if "calls" in wire_answer(item.exchange, adapter, transcript).unasked:
             return "the wire of the adapter's request does not have it"
     if not all(name for name, _ in facts.calls):
         return "the wire has a call without a name, which can't be run"

@@ -38,6 +38,7 @@ from harness.stream.session import Session
 from .wire_variants import variants_in
 
 Block = Literal["documented", "variant"]
+NOT_ON_WIRE: Final = "not-on-wire"
 MAX_FRAMES: Final = 2_000
 """The maximum number of characters of stack frames; the last ones are kept."""
 
@@ -264,12 +265,16 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
         at = max(text.rfind("\n", 0, max(at, 0)) + 1, 0)
         before = text[:at].encode("utf-8", "surrogateescape")
         readable = provider.oracle(before, answer, exchange.end)
-    unavailable: frozenset[Aspect] = frozenset()
+    unasked: dict[Aspect, str] = {}
     at_vertex = "/publishers/" in transcript.path
     if generates and transcript.path and not at_vertex:
-        unavailable = frozenset({"citations"})
+        unasked["citations"] = NOT_ON_WIRE
         if facts.pieces or "partialArgs" in facts.others:
-            unavailable = frozenset(ASPECTS)  # a client of that wire never gets such an answer
+            # a client of that wire never gets such an answer
+            unasked = dict.fromkeys(ASPECTS, NOT_ON_WIRE)
+    in_header = not any(word.encode() in body for word in facts.billing.values())
+    if in_header and not transcript.path and transcript.account is None:
+        unasked["billing"] = "in-header"
     interrupted = broken or exchange.end in INTERRUPTED
     tools: frozenset[str] = frozenset()
     if facts.blocks and exchange.request is not None:
@@ -280,7 +285,7 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
         interrupted,
         readable,
         provider.program,
-        unavailable,
+        unasked,
         tools,
         exchange.streamed is not False,
         transcript.asks_thoughts,

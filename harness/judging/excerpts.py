@@ -42,7 +42,8 @@ def excerpts_of_answer(
     facts = _fact_lines(transcript.entries)
     return {
         finding.subject: (
-            _around(finding, "frames", wire, finding.place.wire, shown=sent),
+            _header_view(finding, exchange)
+            or _around(finding, "frames", wire, finding.place.wire, shown=sent),
             _around(
                 finding, "native", native, finding.place.adapter, _of_call(finding, transcript)
             ),
@@ -68,6 +69,17 @@ def excerpts_of_request(findings: Iterable[Finding], exchange: Exchange, request
         )
         for finding in red
     }
+
+
+def _header_view(finding: Finding, exchange: Exchange) -> LayerView | None:
+    """Return the response header with the lost value of a finding, if no message has it."""
+    value = finding.wire.get("first") if isinstance(finding.wire, dict) else None
+    if not isinstance(value, str) or value.encode() in exchange.body:
+        return None
+    for name, values in exchange.headers.items():
+        if value in values:
+            return LayerView("frames", (printable(f"{name}: {value}"),), 0, 1, 0)
+    return None
 
 
 def _of_call(finding: Finding, transcript: Transcript) -> int | None:

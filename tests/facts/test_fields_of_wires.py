@@ -147,3 +147,26 @@ def test_billing_that_the_wire_leaves_open_is_not_asked() -> None:
     wire = answer(frame({"text": "a"}, finishReason="STOP"), usage)
     stated = (Text("a"), Finish("STOP"))
     assert "billing" not in verdicts(wire, Transcript((Entry({}, stated),)))
+
+
+@pytest.mark.parametrize(
+    ("usage", "ending"),
+    [
+        ({"serviceTier": "standard"}, {"finishReason": "STOP"}),
+        ({"serviceTier": "default"}, {"finishReason": "STOP"}),
+        ({"serviceTier": "SERVICE_TIER_STANDARD"}, {"finishReason": "STOP"}),
+        ({"trafficType": "ON_DEMAND"}, {"finishReason": "STOP"}),
+        ({"serviceTier": "priority"}, {}),
+    ],
+)
+def test_the_default_tier_and_that_of_an_answer_without_a_good_end_are_not_asked(
+    usage: dict[str, Any], ending: dict[str, Any]
+) -> None:
+    wire = answer(frame({"text": "a"}, **ending), {"usageMetadata": usage})
+    assert verdicts(wire, Transcript((Entry({}, (Text("a"),)),)))["billing"] == "not_asked"
+
+
+def test_billing_beside_an_error_is_not_asked() -> None:
+    usage = {"usageMetadata": {"serviceTier": "priority"}}
+    wire = answer(frame({"text": "a"}), usage, {"error": {"code": 500, "message": "Late."}})
+    assert verdicts(wire, Transcript((Entry({}, (Text("a"),)),)))["billing"] == "not_asked"

@@ -271,8 +271,21 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "unjudged": (lambda: of_adapter(hung()), "event 3: no fact"),
     # not asked or not carried
     "not-on-wire": (
-        lambda: judged(stop(text()), Text("Hello"), STOP, unavailable=frozenset({"text"})),
+        lambda: judged(stop(text()), Text("Hello"), STOP, unasked={"text": "not-on-wire"}),
         "the wire that the adapter asked does not have it",
+    ),
+    "in-header": (
+        lambda: of_adapter(
+            facts_adapter(lambda transcript: transcript),
+            replace(HELLO, headers={"X-Gemini-Service-Tier": ["priority"]}),
+        ),
+        "it is in a header of the answer, and the adapter gets only the body",
+    ),
+    "default-tier": (
+        lambda: judged(
+            [*stop(text("a")), {"usageMetadata": {"serviceTier": "standard"}}], Text("a"), STOP
+        ),
+        "the answer has the default tier, which everybody pays",
     ),
     "skipped": (lambda: judged(stop(text()), skipped="only streams"), "only streams"),
     "thoughts-not-requested": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -48,6 +49,18 @@ def test_the_lines_around_the_value_of_a_finding_are_shown() -> None:
     assert view.lines[2].startswith("… x")
     assert view.lines[2].endswith(r"y … (852 characters) \n\n")
     assert len(view.lines[2]) < WIDTH + 45
+
+
+def test_a_lost_value_of_a_header_is_shown_in_its_header() -> None:
+    tier = {"X-Gemini-Service-Tier": ["priority"]}
+    wire = {"missing": 1, "of": 1, "first": "priority"}
+    finding = Finding("billing", "lost", "values-missing", wire)
+    exchange = replace(answer({"line": 1}), headers=tier)
+    view = excerpts_of_answer([finding], exchange, Transcript())["billing"][0]
+    assert view.lines == ("X-Gemini-Service-Tier: priority",)
+    in_body = replace(answer({"tier": "priority"}), headers=tier)
+    view = excerpts_of_answer([finding], in_body, Transcript())["billing"][0]
+    assert view.lines == (r'data: {"tier": "priority"}\n\n',)
 
 
 def test_the_line_end_of_a_cut_line_is_shown_once() -> None:

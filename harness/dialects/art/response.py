@@ -38,7 +38,6 @@ LOSSES: Final = losses_of_model(
         "ids": "ids of calls",
         "signatures": "thought signatures",
         "usage[failed]": "token counts of a blocked prompt, and of an answer that failed",
-        "billing[failed]": "the service tier and the traffic type of an answer that failed",
         "media": "images, sounds and files",
         "code": "code that the server runs, and its output",
         "grounding": "grounding metadata",
