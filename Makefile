@@ -20,7 +20,7 @@ WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 # The faulty adapters are then not measured: they take more than half of the time and reach no other code.
 PYTEST := $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest
 
-.PHONY: help report suite threads test test-all test-browser test-install coverage coverage-total lint types imports size unit slow laws specs check scan test-clients peers matrix test-peers wires corpus fuzz bench dist docs lock clean
+.PHONY: help report suite ledger ledger-outputs threads test test-all test-browser test-install coverage coverage-total lint types imports size unit slow laws specs check scan test-clients peers matrix test-peers wires corpus fuzz bench dist docs lock clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -30,6 +30,12 @@ report: $(REPORT) ## replay the shipped cassettes against the golden specs and w
 
 suite: $(READY) ## renew the lock of the suite after a change of cassettes or specs; FREEZE=1 freezes its version, for a release
 	$(BIN)/python -m tests.suite_lock $(if $(FREEZE),--freeze)
+
+ledger: $(READY) ## judge all that is shipped, and print each difference from the ledger by kind; ACCEPT="Place: the reason" accepts the differences
+	$(BIN)/python -m tests.ledger $(if $(filter-out undefined,$(origin ACCEPT)),--accept "$$ACCEPT")
+
+ledger-outputs: $(READY) ## record the outputs of the public adapters of the ledger again; ONLY="NAME NAME" records only these (needs Node 20 and npm)
+	$(BIN)/python -m tests.ledger.outputs $(ONLY)
 
 threads: $(READY) ## write docs/threads.md from docs/threads.yaml and the specs
 	$(BIN)/python -m tests.docs.threads
