@@ -17,13 +17,12 @@ from harness.providers import (
     PROVIDERS,
     declared_tools,
     json_schema,
-    requests_thoughts,
-    user_prompt,
     with_provider,
 )
-from harness.providers.oracle import result_text
+from harness.providers.second_turn import result_text
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
+from harness.stream.prompt import Prompt
 from harness.stream.session import Tool
 
 from .adapter import RunOptions
@@ -111,15 +110,15 @@ def at_of(question: Question) -> At:
     """Return the argument ``at`` for a question."""
     exchange = question.exchange
     known = with_streamed(exchange)
-    body = exchange.request.body if exchange.request else b""
+    asked = _asked(exchange, question.options)
     return At(
         question.base_url,
         known.model or MODEL,
         bool(known.streamed),
-        user_prompt(body) or PROMPT,
-        _tools(known, question.options),
+        (asked.last_text if asked else "") or PROMPT,
+        _tools(known, asked, question.options),
         exchange,
-        _has_thoughts(exchange, question.options),
+        _has_thoughts(exchange, asked, question.options),
         _results=Results(lambda: _facts(exchange, question.options)),
     )
 
@@ -133,20 +132,28 @@ def with_streamed(exchange: Exchange) -> Exchange:
     return replace(known, streamed=bool(known.streamed) or answers_both)
 
 
-def _tools(exchange: Exchange, options: RunOptions) -> tuple[Tool, ...]:
-    if exchange.request is not None:
+def _asked(exchange: Exchange, options: RunOptions) -> Prompt | None:
+    """Return the prompt of the recorded request; None for a recording without one."""
+    if exchange.request is None:
+        return None
+    provider = PROVIDERS[choose_provider(exchange, options.provider)]
+    return provider.read_request(exchange.request.body)
+
+
+def _tools(exchange: Exchange, asked: Prompt | None, options: RunOptions) -> tuple[Tool, ...]:
+    if asked is not None:
         return tuple(
             Tool(tool.name, json_schema(tool.parameters) or dict(OPEN_OBJECT), tool.description)
-            for tool in declared_tools(exchange.request.body)
+            for tool in declared_tools(asked)
         )
     return tuple(
         Tool(name, dict(OPEN_OBJECT)) for name in dict.fromkeys(_called(exchange, options))
     )
 
 
-def _has_thoughts(exchange: Exchange, options: RunOptions) -> bool:
-    if exchange.request is not None:
-        return requests_thoughts(exchange.request.body)
+def _has_thoughts(exchange: Exchange, asked: Prompt | None, options: RunOptions) -> bool:
+    if asked is not None:
+        return bool(asked.reasoning and asked.reasoning.shown)
     return bool(_facts(exchange, options).thoughts)
 
 

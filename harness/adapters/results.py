@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import count, zip_longest
 
 from harness.facts import Call, Facts, NamedArguments, arguments_of
-from harness.providers.oracle import result_text, result_with_image
+from harness.providers.second_turn import result_text, result_with_image
 from harness.stream.json_codec import Json, same_json
 
 

@@ -108,6 +108,12 @@ class Facts:
     signed_before: list[int] = field(default_factory=list)
     """The number of ``signatures`` before each call, empty for wires on which a call has its own.
     """
+    signed_places: list[int] = field(default_factory=list, compare=False)
+    """The number of characters of text before each signature of a thought, on wires that keep the
+    order of thoughts and text.
+    """
+    signed_thoughts: list[str] = field(default_factory=list, compare=False)
+    """The text of each thought with a signature, on wires whose signatures cover it."""
     order: list[Run] = field(default_factory=list, compare=False)
     """The runs of text and thoughts, and the calls between them."""
     unclosed_calls: int = 0

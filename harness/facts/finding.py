@@ -275,6 +275,10 @@ REASONS: Final[Mapping[str, Reason]] = {
     "only-raw": Reason("only in raw data"),
     # the second turn
     "call-not-sent": Reason("the call {wire:call} is not sent back"),
+    "arguments-of-another-type": Reason(
+        "the arguments of {wire[name]} are sent back as a JSON value of a type that this wire does"
+        " not take"
+    ),
     "call-sent-twice": Reason("the call {adapter} is sent back more often than the answer has it"),
     "calls-in-other-order": Reason("the calls are sent back in another order: {adapter}"),
     "call-after-result": Reason("a call comes after the first result"),
@@ -297,6 +301,10 @@ REASONS: Final[Mapping[str, Reason]] = {
     "result-text-changed": Reason(
         "the text of result {place.call} is {wire:json}; sent back is {adapter:json}"
     ),
+    "result-failed": Reason(
+        "result {place.call} is sent back as that of a tool that failed, which it did not"
+    ),
+    "results-not-given": Reason("the adapter is not asked for the texts of the results"),
     "result-text-of-another": Reason(
         "result {place.call} has the text of another call's: {adapter}"
     ),
@@ -316,6 +324,12 @@ REASONS: Final[Mapping[str, Reason]] = {
     "other-twice": Reason("sent back more than once: {wire:signature}"),
     "other-made": Reason("the answer does not have it: {adapter:signature}"),
     "other-at-call": Reason("sent back at a call: {adapter:signature}"),
+    "signed-thought-changed": Reason(
+        "the thought {wire:text} is sent back as {adapter:text}, with its signature, which is only"
+        " right for its text"
+    ),
+    "signatures-in-other-order": Reason("the signed thoughts are sent back in another order"),
+    "signature-beyond-text": Reason("the signature of a thought is on another side of the text"),
     "signature-beyond-call": Reason("a signature is on the other side of call {place.call}"),
     "tool-not-sent": Reason("lost: {wire:value}"),
     "more-text": Reason("more text is sent back than the answer has"),

@@ -28,8 +28,8 @@ from harness.facts import (
     in_doubles,
 )
 from harness.pipeline.replay import cut_reads
-from harness.providers import declared_tools
-from harness.providers.oracle import SecondTurnAspect, judge_second_turn
+from harness.providers import Provider, declared_tools
+from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json
 
@@ -287,11 +287,13 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter) -> Result:
     if not isinstance(request, dict):
         return _unjudged(blank, "the second request is not a JSON object")
     first = _first_turn(item, adapter)
+    provider = provider_of(item.exchange, adapter)
     judge = partial(
         judge_second_turn,
-        request=request,
-        given=_given(facts, item.exchange),
-        together=provider_of(item.exchange, adapter).results_together,
+        prompt=provider.prompt_of(request),
+        body=request,
+        rules=provider.history,
+        given=_given(facts, item.exchange, provider),
     )
     judged = judge(facts)
     # A client that can't ask for thoughts does not know them, and sends them back as text.
@@ -335,13 +337,14 @@ def _not_for_a_second_turn(item: JudgedExchange, adapter: Adapter, facts: Facts)
     return ""
 
 
-def _given(facts: Facts, exchange: Exchange) -> list[bool]:
+def _given(facts: Facts, exchange: Exchange, provider: Provider) -> list[bool]:
     """Return whether the result of each call must be the given result. If a tool is not declared,
     the adapter may itself answer its call.
     """
     if exchange.request is None:
         return [True for _ in facts.calls]
-    declared = {tool.name for tool in declared_tools(exchange.request.body)}
+    asked = provider.read_request(exchange.request.body)
+    declared = {tool.name for tool in declared_tools(asked)}
     return [name in declared for name, _ in facts.calls]
 
 

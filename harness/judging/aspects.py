@@ -278,7 +278,8 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
     interrupted = broken or exchange.end in INTERRUPTED
     tools: frozenset[str] = frozenset()
     if facts.blocks and exchange.request is not None:
-        tools = frozenset(tool.name for tool in declared_tools(exchange.request.body))
+        asked = provider.read_request(exchange.request.body)
+        tools = frozenset(tool.name for tool in declared_tools(asked))
     return WireAnswer(
         facts,
         exchange.end,

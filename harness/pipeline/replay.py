@@ -303,7 +303,7 @@ class _Run(Struct, frozen=True):
         """Return a stage of the dialect, and the session made ready for this answer."""
         request = self.exchange.request
         if tools is None:
-            tools = DeclaredTools(request.body) if request else ()
+            tools = DeclaredTools(self.provider, request.body) if request else ()
         session.streamed, session.at_ms = bool(self.exchange.streamed), None
         session.maker = Maker(self.provider.vendor, self.exchange.model)
         return dialect.translator(tools, session)

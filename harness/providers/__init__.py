@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from .detection import canonical_form, detect_provider, with_provider
 from .gemini.messages import is_decision
-from .gemini.tools import (
-    DeclaredTools,
-    declared_tools,
-    json_schema,
-    requests_thoughts,
-    user_prompt,
-)
+from .gemini.tools import json_schema
 from .provider import (
     EXIT_CODE,
     GENERATE_CONTENT,
@@ -25,6 +19,7 @@ from .provider import (
     Provider,
 )
 from .request_rules import RequestRule, RequestRules
+from .request_tools import DeclaredTools, declared_tools
 from .table import PROVIDERS
 
 __all__ = [
@@ -48,7 +43,5 @@ __all__ = [
     "detect_provider",
     "is_decision",
     "json_schema",
-    "requests_thoughts",
-    "user_prompt",
     "with_provider",
 ]

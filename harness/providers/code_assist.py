@@ -16,6 +16,7 @@ from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 
 from .gemini.canonical_request import canonical_request
+from .gemini.history import read_contents
 from .gemini.messages import METHOD, is_envelope
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
@@ -65,6 +66,7 @@ PROVIDER: Final = Provider(
     url=re.compile(rf"/v1internal{METHOD}"),
     detect=_detect,
     write=_write,
+    read=read_contents,
     vendor=VENDOR,
     wire=GENERATE_CONTENT,
     canonical=canonical_request,

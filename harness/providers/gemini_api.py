@@ -11,6 +11,7 @@ from harness.stream.events import End
 from harness.stream.framing import frame_by_content
 
 from .gemini.canonical_request import canonical_request
+from .gemini.history import read_contents
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
@@ -36,6 +37,7 @@ PROVIDER: Final = Provider(
     oracle=read_facts,
     url=re.compile(rf"^(?!.*{VERTEX_PATH}).*?{MODEL_METHOD}"),
     write=write_body,
+    read=read_contents,
     vendor=VENDOR,
     wire=GENERATE_CONTENT,
     canonical=canonical_request,

@@ -18,9 +18,11 @@ from harness.stream.events import INTERRUPTED, End, Event
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame, Framer, frame_by_content
 from harness.stream.generation import GenerateRequest, TranslationError
+from harness.stream.json_codec import decode_object
 from harness.stream.prompt import Prompt, without_foreign
 from harness.stream.session import Session
 
+from .history import NO_PROMPT, HistoryRules
 from .request_places import RequestPlaces
 from .request_rules import RequestRules
 
@@ -141,8 +143,10 @@ class Endpoint:
     """Path and tokens → the body of an answer to a request that does not generate, for an estimate
     of its tokens; None: Google's.
     """
-    final: Callable[[str, bool], bytes] | None = None
-    """Model and whether it is streamed → the body of a short answer that ends a conversation."""
+    final: Callable[[str, str, bool], bytes] | None = None
+    """Path, model and whether it is streamed → the body of a short answer that ends a
+    conversation.
+    """
 
     def path(self, body: Mapping[str, Any]) -> str:
         """Return the path of a generate request with this body, with its fields."""
@@ -213,8 +217,12 @@ class Provider:
     """Whether its models are known to write calls as ``<tool_code>``."""
     program: bool = False
     """Whether the answer is the output of a program, not a response of a server."""
-    results_together: bool = False
-    """Whether it refuses a request with the results of one turn in several contents."""
+    read: Callable[[dict[str, Any]], Prompt] | None = None
+    """Reads the prompt of a decoded request of this wire: its history, and the tools and thoughts
+    that it asks for. None if no requests are read.
+    """
+    history: HistoryRules = HistoryRules()  # noqa: RUF009 -- it is immutable
+    """The rules of this wire for an answer in the request that follows it."""
     endpoint: Endpoint | None = None
     """The addresses of the API, None for a program."""
     tags: tuple[str, ...] = ()
@@ -273,6 +281,15 @@ class Provider:
         prompt, foreign = without_foreign(prompt, self.vendor)
         body, warnings = write(prompt, session)
         return GenerateRequest(body, prompt.model, (*prompt.warnings, *foreign, *warnings))
+
+    def read_request(self, body: bytes) -> Prompt:
+        """Return the prompt of a request; an empty one for a body that is not a JSON object."""
+        request = decode_object(body) if self.read else None
+        return NO_PROMPT if request is None else self.prompt_of(request)
+
+    def prompt_of(self, request: dict[str, Any]) -> Prompt:
+        """Return the prompt of a decoded request; an empty one if no requests are read."""
+        return self.read(request) if self.read else NO_PROMPT
 
     def answer(self, exchange: Exchange, model: str | None, tool_code: bool | None) -> Answer:
         """Return the facts about an exchange that are not in its frames; ``tool_code`` None: the

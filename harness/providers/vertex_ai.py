@@ -14,12 +14,14 @@ from typing import Final
 from harness.stream.framing import frame_by_content
 
 from .gemini.canonical_request import canonical_request
+from .gemini.history import read_contents
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_answer
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini.usual import decode_message
 from .gemini_api import read_facts
+from .history import HistoryRules
 from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider
 
 _GLOBAL: Final = "https://aiplatform.googleapis.com"
@@ -60,6 +62,7 @@ PROVIDER: Final = Provider(
     url=re.compile(rf"{VERTEX_PATH}{MODEL_METHOD}"),
     detect=_detect,
     write=write_body,
+    read=read_contents,
     vendor=VENDOR,
     wire=GENERATE_CONTENT,
     canonical=canonical_request,
@@ -71,5 +74,5 @@ PROVIDER: Final = Provider(
         re.compile(VERTEX_PATH),
         regional,
     ),
-    results_together=True,
+    history=HistoryRules(together=True),
 )

@@ -11,7 +11,7 @@ from harness.facts import ASPECTS, RED, Finding
 from harness.judging.explain import judge_command
 from harness.judging.judge_results import AdapterResults
 from harness.judging.results import Result
-from harness.providers.oracle import SecondTurnAspect
+from harness.providers.second_turn import SecondTurnAspect
 
 from .causes import MOST_EXCEPTIONS, Cause, Shared, find_causes, is_silent, share_property
 from .plainest import plainest_at, plainest_first

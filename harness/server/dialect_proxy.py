@@ -179,7 +179,8 @@ class DialectProxy:
         item has the payloads of the end, without a time.
         """
         session.streamed, session.at_ms = True, None
-        translator = self._dialect.translator(declared_tools(request_body), session)
+        tools = declared_tools(provider.read_request(request_body))
+        translator = self._dialect.translator(tools, session)
         for frame, events in trace(exchange, provider=exchange.provider or provider.name):
             if frame is not None and frame.at_ms is not None:
                 session.at_ms = frame.at_ms

@@ -137,13 +137,10 @@ def final_answer(request: HttpRequest, identity: Identity) -> ServedAnswer:
     model = identity.model or ""
     own = PROVIDERS[identity.provider or "gemini-api"].endpoint
     if own and own.final:
-        body = own.final(model, identity.streamed)
+        body = own.final(urlsplit(request.url).path, model, identity.streamed)
         return _stream(body) if identity.streamed else made_answer(200, json.loads(body))
-    match identity.provider:
-        case "interactions":
-            return _final_interaction(model, streamed=identity.streamed)
-        case "openai-compat":
-            return _final_completion(model, streamed=identity.streamed)
+    if identity.provider == "interactions":
+        return _final_interaction(model, streamed=identity.streamed)
     message: dict[str, Any] = {
         "candidates": [
             {"content": {"parts": [{"text": "Done."}], "role": "model"}, "finishReason": "STOP"}
@@ -180,16 +177,6 @@ def _final_interaction(model: str, *, streamed: bool) -> ServedAnswer:
     return _stream("".join([*written, "event: done\ndata: [DONE]\n\n"]).encode())
 
 
-def _final_completion(model: str, *, streamed: bool) -> ServedAnswer:
-    message = {"content": "Done.", "role": "assistant"}
-    choice = {"finish_reason": "stop", "index": 0, "delta" if streamed else "message": message}
-    kind = "chat.completion.chunk" if streamed else "chat.completion"
-    whole = {"choices": [choice], "created": 0, "id": "final", "model": model, "object": kind}
-    if not streamed:
-        return made_answer(200, whole, indent=None)
-    return _stream(b"data: " + json.dumps(whole).encode() + b"\n\ndata: [DONE]\n\n")
-
-
 def _stream(data: bytes) -> ServedAnswer:
     headers = [("Content-Type", "text/event-stream"), (MADE, "not recorded")]
     return ServedAnswer(200, phrase_of(200), headers, [(None, data)])
@@ -206,7 +193,7 @@ def _wants_array(request: HttpRequest) -> bool:
 
 FINAL_WIRES: Final = frozenset(
     {
-        *("gemini-api", "vertex-ai", "code-assist", "interactions", "openai-compat"),
+        *("gemini-api", "vertex-ai", "code-assist", "interactions"),
         *(name for name, known in PROVIDERS.items() if known.endpoint and known.endpoint.final),
     }
 )

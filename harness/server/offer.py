@@ -14,8 +14,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from harness.pipeline.replay import ReplayError
@@ -37,6 +37,8 @@ _MODEL: Final = re.compile(r"/models/(?P<model>[^/:]+)$")
 _VERSION: Final = re.compile(r"(?:^|/)(?P<version>v[0-9]+[a-z0-9]*)(?=[/:])")
 _HISTORIES: Final = ("contents", "messages", "input")
 """The fields that contain the history, on all public wires."""
+_STORED: Final = ("previous_interaction_id", "previous_response_id", "conversation")
+"""The fields that name a history which the service has stored."""
 
 
 class Offer(AbstractContextManager["Offer"]):
@@ -72,7 +74,7 @@ class Offer(AbstractContextManager["Offer"]):
         self._options = options
         self._below = urlsplit(base_url).path
         self._requests: deque[ServedRequest] = deque(maxlen=MAX_REQUESTS)
-        self._histories: list[int] = []
+        self._histories: list[_History] = []
         self._stored = StoredInteractions((), options())
 
     def __exit__(self, *raised: object) -> None:
@@ -105,8 +107,8 @@ class Offer(AbstractContextManager["Offer"]):
         return answer, entry
 
     def _generated(self, request: HttpRequest, path: str, identity: Identity) -> ServedAnswer:
-        turn, length = len(self._histories), _history_length(request.body)
-        if turn and length <= self._histories[-1]:
+        turn, history = len(self._histories), _history(request.body)
+        if turn and not history.follows(self._histories[-1]):
             if turn > 1 or self.attempts > len(self._attempts):
                 return self._refuse(request, "this turn was asked before")
             return self._attempt(request, path, identity)
@@ -117,7 +119,7 @@ class Offer(AbstractContextManager["Offer"]):
         if miss := _find_miss(exchange, offered, path, identity):
             note = f"{miss}: {_describe(offered)}"
             return replace(error_answer(request, 404, f"{miss}."), notes=(note,))
-        self._histories.append(length)
+        self._histories.append(history)
         answered = self._exchanges[: len(self._histories)]
         self._stored = StoredInteractions(answered, self._options())
         options = self._options()
@@ -207,15 +209,28 @@ def _identify(request: HttpRequest, path: str) -> Identity:
     return identity
 
 
-def _history_length(body: bytes) -> int:
-    """Return the number of messages in a request, on any wire; without a list, the length of its
-    body.
+@dataclass(frozen=True, slots=True)
+class _History:
+    """The history of a request: the stored one that it names, and the number of its messages."""
+
+    stored: Any
+    length: int
+
+    def follows(self, before: _History) -> bool:
+        """Return whether this is a later history of a conversation than ``before``."""
+        return self.stored != before.stored or self.length > before.length
+
+
+def _history(body: bytes) -> _History:
+    """Return the history of a request on any wire. A text is one message; a request without any
+    has the length of its body.
     """
     sent = decode_object(body) or {}
     if isinstance(sent.get("request"), dict):
         sent = sent["request"]
-    histories = (sent[name] for name in _HISTORIES if isinstance(sent.get(name), list))
-    return len(next(histories, body))
+    stored = [sent[name] for name in _STORED if sent.get(name)]
+    history = next((sent[name] for name in _HISTORIES if sent.get(name)), body)
+    return _History(stored, 1 if isinstance(history, str | dict) else len(history))
 
 
 def _find_miss(

@@ -1,11 +1,13 @@
 """A prompt for a model, between an application's event model and a provider's wire.
 
 A dialect makes a `Prompt` from its own request; the writer of a provider makes the body of its wire
-from it. A prompt has no wire's JSON. Its places are paths in the application's request
-(``messages[2].content[0]``), for errors and warnings.
+from it, and the reader of a provider makes a prompt from such a body. A prompt has no wire's JSON.
+Its places are paths in the application's request (``messages[2].content[0]``), for errors and
+warnings.
 
-The messages are well formed: `Result` parts are in the first user message after their calls, before
-its other parts, in the order of the calls.
+The messages that a dialect makes are well formed: `Result` parts are in the first user message
+after their calls, before its other parts, in the order of the calls. Those of a body are as the
+body has them.
 """
 
 from __future__ import annotations
@@ -179,6 +181,8 @@ class Message:
     """The name of the speaker."""
     place: str = ""
     """The path of the message."""
+    ordered: bool = True
+    """Whether the order of its texts and calls is known. A message of Chat Completions has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +317,19 @@ class Prompt:
     """Whether the application asks for a stream."""
     warnings: tuple[str, ...] = ()
     """The parts that the dialect left out."""
+    continues: bool = False
+    """Whether the messages follow a history that the service has stored."""
+    refers: bool = False
+    """Whether a message names a stored part of an answer in its place."""
+
+    @property
+    def last_text(self) -> str:
+        """The text of the last message of the user that has text; "" if there is none."""
+        for message in reversed(self.messages):
+            texts = [part.text for part in message.parts if isinstance(part, Text)]
+            if message.role == "user" and (text := "".join(texts)):
+                return text
+        return ""
 
 
 _EMPTY: Final[tuple[Any, ...]] = (False, "", [], {})

@@ -11,7 +11,8 @@ import pytest
 
 from harness.adapters import AdapterError, AdapterMissing
 from harness.facts import Finish, Text
-from harness.providers.oracle import judge_second_turn, read_messages, result_with_image
+from harness.providers.oracle import read_messages
+from harness.providers.second_turn import result_with_image
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import (
     ASKS,
@@ -22,6 +23,7 @@ from tests.adapters.shims import (
     second_request,
     transcript,
 )
+from tests.support.second_turn import judge_second_turn
 
 SERVED = "serve: "
 CALLS = (

@@ -23,7 +23,8 @@ from harness.facts import (
     judge_answer,
 )
 from harness.facts.calls import in_doubles
-from harness.providers.oracle import gather_compat, judge_second_turn
+from harness.providers.oracle import gather_compat
+from tests.support.second_turn import judge_second_turn
 from tests.support.wire_answers import answer, call_part, frame, red, verdicts
 
 LARGE = 2**53 + 1

@@ -42,11 +42,13 @@ from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
 from harness.judging.results import Result, decode, encode
 from harness.pipeline.replay import replay
-from harness.providers.oracle import judge_second_turn, read_messages, result_with_image
+from harness.providers.oracle import gather_messages, read_messages
+from harness.providers.second_turn import result_with_image
 from harness.specs import Case
 from harness.stream.exchange import Exchange, Origin
 from harness.stream.json_codec import Json
 from tests.support.facts_adapters import facts_adapter
+from tests.support.second_turn import judge_second_turn
 from tests.support.wire_answers import answer, call_part, frame
 
 SIGNED = "c2lnbmF0dXJlIG9mIHRoZSBmaXJzdCBjYWxs"
@@ -207,7 +209,7 @@ def sent(
     change(model, results)
     contents = [{"role": "model", "parts": model}, {"role": "user", "parts": results}]
     body = {"contents": contents, **members}
-    return judge_second_turn(facts, body, given, exact).values()
+    return judge_second_turn(facts, body, given=given, exact=exact).values()
 
 
 def stored(**item: Json) -> Iterable[Finding]:
@@ -221,6 +223,25 @@ def chat(*messages: dict[str, Any]) -> Iterable[Finding]:
     """The findings of a request of Chat Completions, which names calls by their ids."""
     facts = read_messages(stop(call_part("f", None)))
     return judge_second_turn(facts, {"messages": list(messages)}, exact=()).values()
+
+
+def messages(
+    change: Callable[[Parts, Parts], object], given: Sequence[bool] = (True,)
+) -> Iterable[Finding]:
+    """The findings of a request of the Messages API that is changed in place."""
+    blocks: Parts = [
+        {"type": "thinking", "thinking": "Hm.", "signature": SIGNED},
+        {"type": "text", "text": "I look."},
+        {"type": "thinking", "thinking": "So.", "signature": OF_TEXT},
+        {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}},
+    ]
+    answer = {"type": "message", "content": blocks, "stop_reason": "tool_use"}
+    facts = gather_messages(json.dumps(answer).encode())
+    results: Parts = [{"type": "tool_result", "tool_use_id": "a", "content": "result 1"}]
+    change(blocks, results)
+    turns = (("assistant", blocks), ("user", results))
+    body = {"messages": [{"role": role, "content": content} for role, content in turns]}
+    return judge_second_turn(facts, body, "anthropic", given=given).values()
 
 
 def output(number: int, content: Json) -> Callable[[Parts, Parts], object]:
@@ -606,6 +627,31 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: sent(image_at_another_result, given=(True, True)),
         "the image of result 1 is in the result of another call",
     ),
+    "arguments-of-another-type": (
+        lambda: messages(lambda blocks, results: blocks[3].update(input='{"x": 1}')),
+        "the arguments of f are sent back as a JSON value of a type that this wire does not take",
+    ),
+    "result-failed": (
+        lambda: messages(lambda blocks, results: results[0].update(is_error=True)),
+        "result 1 is sent back as that of a tool that failed, which it did not",
+    ),
+    "results-not-given": (
+        lambda: messages(lambda blocks, results: None, given=(False,)),
+        "the adapter is not asked for the texts of the results",
+    ),
+    "signed-thought-changed": (
+        lambda: messages(lambda blocks, results: blocks[0].update(thinking="hm")),
+        'the thought "Hm." is sent back as "hm", with its signature, which is only right for its'
+        " text",
+    ),
+    "signatures-in-other-order": (
+        lambda: messages(lambda blocks, results: blocks.insert(0, blocks.pop(2))),
+        "the signed thoughts are sent back in another order",
+    ),
+    "signature-beyond-text": (
+        lambda: messages(lambda blocks, results: blocks.insert(1, blocks.pop(2))),
+        "the signature of a thought is on another side of the text",
+    ),
     "results-split": (
         lambda: judge_second_turn(
             read_messages(stop(call_part("f", None), call_part("g", None))),
@@ -618,7 +664,7 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
                     ),
                 ]
             },
-            together=True,
+            "vertex-ai",
         ).values(),
         "the results are in 2 contents; this provider refuses them unless they are in one",
     ),

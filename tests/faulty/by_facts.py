@@ -43,7 +43,7 @@ from harness.judging.aspects import (
 from harness.judging.judge import Cell
 from harness.judging.laws import LAWS
 from harness.pipeline.request import ask
-from harness.providers.oracle import result_text
+from harness.providers.second_turn import result_text
 from harness.stream.generation import ToolOutcome, TranslationError
 from tests.faulty.cells import cells, differing_cells, recorded
 from tests.faulty.pipeline import AnswerFault, kept_by_exchange

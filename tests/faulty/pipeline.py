@@ -81,7 +81,9 @@ class AnswerFault(Fault):
         events = self._events(exchange, provider, cuts, tool_code, session)
         if layer == "events":
             return [to_builtins(event) for event in events]
-        tools = declared_tools(exchange.request.body) if exchange.request else []
+        chosen = PROVIDERS[provider or exchange.provider or "gemini-api"]
+        asked = exchange.request.body if exchange.request else b""
+        tools = declared_tools(chosen.read_request(asked))
         translator = (self.translator or DIALECTS[self.dialect].translator)(tools, session)
         payloads = [
             payload for event in events for payload in translator.feed(event)

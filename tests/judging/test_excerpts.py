@@ -23,9 +23,9 @@ from harness.facts import (
 from harness.judging.aspects import judge_transcript, wire_answer
 from harness.judging.excerpts import SHOWN, WIDTH, excerpts_of_answer, excerpts_of_request
 from harness.judging.results import LayerView
-from harness.providers.oracle import judge_second_turn
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
+from tests.support.second_turn import judge_second_turn
 
 
 def answer(*frames: Json) -> Exchange:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 
@@ -14,12 +13,13 @@ from harness.providers import (
     Identity,
     declared_tools,
     detect_provider,
-    user_prompt,
     with_provider,
 )
 from harness.stream.exchange import Exchange, Request
 from harness.stream.framing import MAX_FRAME
+from harness.stream.json_codec import decode_object
 from harness.stream.session import Tool
+from tests.support.second_turn import provider_of_body
 
 # The provider
 
@@ -241,8 +241,9 @@ def test_at_an_unknown_address_only_an_answer_is_detected() -> None:
 )
 def test_declared_tools(body: bytes, tools: list[Tool] | None) -> None:
     expected = [Tool("f", {"a": 1}), Tool("g")] if tools is None else tools
-    assert declared_tools(body) == expected
-    assert list(DeclaredTools(body)) == expected
+    provider = provider_of_body(decode_object(body) or {})
+    assert declared_tools(provider.read_request(body)) == expected
+    assert list(DeclaredTools(provider, body)) == expected
 
 
 @pytest.mark.parametrize(
@@ -278,7 +279,7 @@ def test_declared_tools(body: bytes, tools: list[Tool] | None) -> None:
     ],
 )
 def test_the_prompt_is_the_last_text_of_the_user(body: dict[str, object], prompt: str) -> None:
-    assert user_prompt(json.dumps(body).encode()) == prompt
+    assert provider_of_body(body).prompt_of(body).last_text == prompt
 
 
 def test_a_program_that_wrote_nothing_is_known_by_its_exit_code() -> None:

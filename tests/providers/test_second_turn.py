@@ -13,10 +13,10 @@ import pytest
 from harness.facts import Facts
 from harness.providers.oracle import (
     gather_body,
-    judge_second_turn,
     read_messages,
-    result_with_image,
 )
+from harness.providers.second_turn import result_with_image
+from tests.support.second_turn import judge_second_turn
 
 SIGNED = "c2lnbmF0dXJlIG9mIHRoZSBmaXJzdCBjYWxs"
 OF_TEXT = "c2lnbmF0dXJlIG9mIHRoZSB0ZXh0"
@@ -65,9 +65,7 @@ def request_with(change: Change) -> dict[str, Any]:
 
 def red(change: Change) -> dict[str, str]:
     findings = judge_second_turn(ANSWER, request_with(change))
-    return {
-        aspect: finding.verdict for aspect, finding in findings.items() if finding.verdict != "kept"
-    }
+    return {aspect: finding.verdict for aspect, finding in findings.items() if finding.red}
 
 
 def test_a_faithful_request_is_kept() -> None:
@@ -80,7 +78,7 @@ def test_a_faithful_request_is_kept() -> None:
 def test_the_envelope_of_code_assist_is_opened() -> None:
     body = {"model": "m", "request": request_with(lambda *_: None)}
     findings = judge_second_turn(ANSWER, body)
-    assert {finding.verdict for finding in findings.values()} == {"kept"}
+    assert not any(finding.red for finding in findings.values())
 
 
 def test_signatures_are_compared_as_bytes() -> None:
@@ -95,9 +93,9 @@ def test_a_provider_may_refuse_results_in_several_contents() -> None:
     whole = request_with(lambda *_: None)
     split = [{"role": "user", "parts": [part]} for part in RESULTS]
     request = {"contents": [*whole["contents"][:2], *split]}
-    assert judge_second_turn(ANSWER, request)["results"].verdict == "kept"
-    assert judge_second_turn(ANSWER, whole, together=True)["results"].verdict == "kept"
-    finding = judge_second_turn(ANSWER, request, together=True)["results"]
+    assert not judge_second_turn(ANSWER, request)["results"].red
+    assert not judge_second_turn(ANSWER, whole, "vertex-ai")["results"].red
+    finding = judge_second_turn(ANSWER, request, "vertex-ai")["results"]
     assert (finding.verdict, finding.reason) == ("wrong", "results-split")
     assert "the results are in 2 contents" in finding.sentence
 
@@ -199,7 +197,7 @@ def test_each_result_has_the_text_that_was_given_for_it(responses: list[Any], ve
     assert findings["results"].verdict == verdict
     first_alone = judge_second_turn(ANSWER, request, given=[True, False])
     assert first_alone["results"].verdict == "kept"
-    assert judge_second_turn(ANSWER, request)["results"].verdict == "kept"
+    assert judge_second_turn(ANSWER, request)["results"].verdict == "not_asked"
 
 
 @pytest.mark.parametrize(("number", "verdict"), [(0, "kept"), (1, "wrong")])
@@ -253,7 +251,7 @@ def test_tool_code_goes_back_as_text_or_as_a_call() -> None:
     kept = {"text": "kept", "other_signatures": "kept"}
     assert verdicts_of(answer, {"text": f"Now {block}"}, end) == kept
     call = {"functionCall": {"name": "f", "args": {"x": 1}}}
-    called = kept | {"calls": "kept", "results": "kept"}
+    called = kept | {"calls": "kept", "results": "not_asked"}
     assert verdicts_of(answer, {"text": "Now "}, call, end) == called
     signed = call | {"thoughtSignature": OF_TEXT}
     assert verdicts_of(answer, {"text": "Now "}, signed, end)["other_signatures"] == "wrong"
@@ -300,7 +298,8 @@ def test_an_id_that_the_wire_repeats_is_asked_once(
         request = {"messages": [{"role": "assistant", "tool_calls": calls}, *results]}
     findings = judge_second_turn(answer, request)
     assert findings["ids"].verdict == verdict
-    assert findings["calls"].verdict == findings["results"].verdict == "kept"
+    assert findings["calls"].verdict == "kept"
+    assert not findings["results"].red
 
 
 IN_ANOTHER_ORDER = "the results have no ids and are in another order: expected"

@@ -13,7 +13,7 @@ from harness.adapters import Adapter, AdapterError
 from harness.dialects.dialect import RequestTranslator
 from harness.facts import Facts
 from harness.pipeline.request import ask
-from harness.providers.oracle import SecondTurnAspect, judge_second_turn
+from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.generation import (
@@ -41,7 +41,11 @@ def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         request = _next_request(exchange, adapter, translator, wire)
     except TranslationError as error:
         return [Breach(f"the answer can't be sent back: {error}", exchange)]
-    findings = judge_second_turn(wire, request.body, exact=translator.sent_back)
+    provider = provider_of(exchange, adapter)
+    prompt = provider.prompt_of(request.body)
+    findings = judge_second_turn(
+        wire, prompt, request.body, provider.history, exact=translator.sent_back
+    )
     return [
         Breach(finding.sentence, exchange)
         for aspect, finding in findings.items()

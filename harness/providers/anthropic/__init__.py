@@ -9,6 +9,7 @@ from harness.stream.events import INTERRUPTED, End
 
 from ..oracle import gather_messages
 from ..provider import Answer, Endpoint, Mirror, Provider
+from .history import HISTORY, read_messages
 from .messages import CREATE, NAME, PATHS, detect
 from .mirror import normal_form
 from .normalizer import MessagesNormalizer
@@ -35,6 +36,8 @@ PROVIDER: Final = Provider(
     url=CREATE,
     detect=detect,
     write=write_message,
+    read=read_messages,
+    history=HISTORY,
     places=PLACES,
     endpoint=Endpoint(
         "https://api.anthropic.com",

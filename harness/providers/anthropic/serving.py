@@ -34,7 +34,7 @@ def made_body(path: str, tokens: int) -> dict[str, Any] | None:
     return {"input_tokens": tokens} if path.endswith("/v1/messages/count_tokens") else None
 
 
-def final_body(model: str, streamed: bool) -> bytes:
+def final_body(path: str, model: str, streamed: bool) -> bytes:
     """Return the body of a short answer that ends a conversation."""
     usage = {"input_tokens": 1, "output_tokens": 1}
     message: dict[str, Any] = {

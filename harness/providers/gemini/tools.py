@@ -1,22 +1,18 @@
-"""Reads the tools and the prompt of a request, on any of Gemini's wires."""
+"""Reads the tools of a request on Gemini's wires, and whether it asks for thoughts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import Final, overload
+from collections.abc import Iterator
+from typing import Final
 
-from harness.stream.json_codec import Json, decode_object, objects_in
-from harness.stream.session import Tool
+from harness.stream.json_codec import Json, objects_in
+from harness.stream.prompt import Function, Schema
 
 from .fields import SpelledFields, spellings
 
-_REQUEST: Final = spellings("request tools")
+_REQUEST: Final = spellings("tools")
 _TOOL: Final = spellings("functionDeclarations")
 _DECLARATION: Final = spellings("name description parameters parametersJsonSchema")
-_CONTENTS: Final = spellings("request contents input messages")
-_OF_THE_USER: Final = frozenset({"user", "user_input", "text"})
-"""Roles of contents and messages, and types of steps and contents."""
 _FREE: Final = frozenset({"contents", "input", "messages", "tools"})
 """The fields whose names a user chooses."""
 _TYPES: Final = frozenset(("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"))
@@ -33,71 +29,23 @@ _COUNTS: Final = (
 )
 
 
-def declared_tools(request_body: bytes) -> list[Tool]:
-    """Return the functions that a request declares, in its order, bare or in Code Assist's
-    envelope; none for any other body.
-    """
-    tools = _read_request(request_body, _REQUEST).take("tools", list)
-    return [
-        tool
-        for item in objects_in(tools)
-        for declaration in _declarations(item)
-        if (tool := _read_declaration(declaration))
-    ]
-
-
-class DeclaredTools(Sequence[Tool]):
-    """The functions that a request declares: see `declared_tools`. The body is read on demand; only
-    a call without a name needs it.
-    """
-
-    def __init__(self, request_body: bytes) -> None:
-        self._body = request_body
-
-    @cached_property
-    def _tools(self) -> list[Tool]:
-        return declared_tools(self._body)
-
-    @overload
-    def __getitem__(self, index: int) -> Tool: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Tool]: ...
-
-    def __getitem__(self, index: int | slice) -> Tool | list[Tool]:
-        return self._tools[index]
-
-    def __len__(self) -> int:
-        return len(self._tools)
+def read_tools(request: dict[str, Json]) -> Iterator[Function]:
+    """Yield the functions that a request declares, in its order."""
+    tools = SpelledFields(request, _REQUEST).take("tools", list)
+    for index, tool in enumerate(objects_in(tools)):
+        for declaration in _declarations(tool):
+            yield from _read_declaration(declaration, f"tools[{index}]")
 
 
 def _declarations(tool: dict[str, Json]) -> list[dict[str, Json]]:
-    if tool.get("type") == "function":
-        # A function of the Interactions API; Chat Completions has it in a field.
-        function = tool.get("function", tool)
-        return [function] if type(function) is dict else []
+    if tool.get("type") == "function":  # of the Interactions API
+        return [tool]
     return objects_in(SpelledFields(tool, _TOOL).take("functionDeclarations"))
 
 
-def user_prompt(request_body: bytes) -> str:
-    """Return the text of the last content of the user that has text; "" if there is none."""
-    fields = _read_request(request_body, _CONTENTS)
-    contents = next(filter(None, map(fields.values.get, ("contents", "input", "messages"))), None)
-    if type(contents) is str:
-        return contents
-    for content in reversed(objects_in([contents] if type(contents) is dict else contents)):
-        if content.get("role", content.get("type", "user")) in _OF_THE_USER:
-            parts = content.get("parts", content.get("content", [content]))
-            texts = [part.get("text") for part in objects_in(parts)]
-            texts = [parts] if type(parts) is str else texts
-            if prompt := "".join(text for text in texts if type(text) is str):
-                return prompt
-    return ""
-
-
-def requests_thoughts(request_body: bytes) -> bool:
+def requests_thoughts(request: Json) -> bool:
     """Return whether a request asks for thoughts, on any of Gemini's wires."""
-    pending: list[Json] = [decode_object(request_body)]
+    pending = [request]
     while pending:
         item = pending.pop()
         if type(item) is dict:
@@ -132,15 +80,10 @@ def json_schema(schema: Json) -> Json:
     return converted
 
 
-def _read_request(body: bytes, names: Mapping[str, str]) -> SpelledFields:
-    """Return the fields of a request, bare or in Code Assist's envelope. Other bodies have none."""
-    fields = SpelledFields(decode_object(body) or {}, names)
-    inner = fields.take("request", dict)
-    return fields if inner is None else SpelledFields(inner, names)
-
-
-def _read_declaration(declaration: dict[str, Json]) -> Tool | None:
+def _read_declaration(declaration: dict[str, Json], place: str) -> Iterator[Function]:
     fields = SpelledFields(declaration, _DECLARATION)
     name, schema = fields.take("name", str), fields.take("parametersJsonSchema", dict)
-    schema = schema or fields.take("parameters", dict) or {}
-    return Tool(name, schema, fields.take("description", str) or "") if name else None
+    schema = schema or fields.take("parameters", dict)
+    if name:
+        described = fields.take("description", str)
+        yield Function(name, described, Schema(schema) if schema else None, place=place)

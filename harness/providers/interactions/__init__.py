@@ -11,6 +11,7 @@ from ..gemini.request import VENDOR
 from ..oracle import gather_interactions
 from ..provider import Answer, Endpoint, Provider
 from ..vertex_ai import regional
+from .history import HISTORY, read_interaction
 from .messages import CREATE, PATHS, STORED, detect
 from .normalizer import InteractionsNormalizer
 from .order import variants_in
@@ -31,6 +32,8 @@ PROVIDER: Final = Provider(
     stored_url=STORED,
     detect=detect,
     write=write_interaction,
+    read=read_interaction,
+    history=HISTORY,
     vendor=VENDOR,
     wire="interactions",
     places=PLACES,

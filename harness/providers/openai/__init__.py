@@ -14,13 +14,14 @@ from harness.stream.events import INTERRUPTED, End
 
 from ..oracle import gather_openai
 from ..provider import Answer, Endpoint, Provider, bearer
+from .history import HISTORY, read_request
 from .messages import GENERATE, NAME, PATHS, STORED, detect
 from .normalizer import OpenAiNormalizer
 from .order import variants_in
 from .places import PLACES
 from .refusals import REFUSALS
 from .request import write
-from .serving import error_body
+from .serving import error_body, final_body
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
@@ -37,6 +38,8 @@ PROVIDER: Final = Provider(
     stored_url=STORED,
     detect=detect,
     write=write,
+    read=read_request,
+    history=HISTORY,
     places=PLACES,
     endpoint=Endpoint(
         "https://api.openai.com",
@@ -46,6 +49,7 @@ PROVIDER: Final = Provider(
         others={"messages": "/v1/chat/completions"},
         version="/v1",
         error=error_body,
+        final=final_body,
         keys=("OPENAI_API_KEY",),
         authorize=bearer,
         limits="x-ratelimit-{value}-{unit}",

@@ -20,9 +20,11 @@ from ..gemini.request import VENDOR
 from ..oracle import gather_compat
 from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider, bearer
 from .choices import VENDORS
+from .history import HISTORY, read_compatible
 from .normalizer import ChatReader
 from .places import PLACES
 from .request import NAME, write_completion
+from .serving import final_completion
 from .thoughts import TAG, thought_tag
 from .variants import variants_in
 
@@ -82,6 +84,8 @@ PROVIDER: Final = Provider(
     url=re.compile(r"/(?:v1\w*/openai|endpoints/[^/]+)/chat/completions$"),
     detect=_detect,
     write=write_completion,
+    read=read_compatible,
+    history=HISTORY,
     vendor=VENDOR,
     wire="chat/completions",
     places=PLACES,
@@ -91,6 +95,7 @@ PROVIDER: Final = Provider(
         "/v1beta/openai/chat/completions",
         re.compile(r"/v1\w*/openai/"),
         authorize=bearer,
+        final=final_completion,
     ),
     tags=(f"<{TAG}>", f"</{TAG}>"),
     framing=frozenset({"[DONE]"}),

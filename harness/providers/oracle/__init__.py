@@ -15,10 +15,8 @@ from .openai_compat import count_chat, gather_compat
 from .openai_responses import count_responses
 from .raw import read_raw
 from .reader import note_error
-from .second_turn import SecondTurnAspect, judge_second_turn, result_text, result_with_image
 
 __all__ = [
-    "SecondTurnAspect",
     "count_chat",
     "count_interactions",
     "count_responses",
@@ -30,10 +28,7 @@ __all__ = [
     "gather_interactions",
     "gather_messages",
     "gather_openai",
-    "judge_second_turn",
     "note_error",
     "read_messages",
     "read_raw",
-    "result_text",
-    "result_with_image",
 ]

@@ -98,6 +98,8 @@ class _Reader(MessageReader):
         self._waiting: dict[int, list[dict[str, Json]]] = {}
         self._usage: dict[str, Json] = {}
         self._started = False
+        self._thought = 0
+        """The number of characters of thoughts before the latest block."""
 
     def _read_object(self, message: dict[str, Json]) -> None:
         kind = message.get("type")
@@ -217,6 +219,7 @@ class _Reader(MessageReader):
         self._end(index)
         self._latest = index
         self._blocks[index] = (block, [])
+        self._thought = len(facts.thoughts)
         known = {"type"}
         if kind == "text":
             known |= {"text", "citations"}
@@ -236,6 +239,7 @@ class _Reader(MessageReader):
             facts.calls.append((str(block.get("name") or ""), {}))
             facts.marks.append((_text(block.get("id")) or None, None))
             facts.places.append(len(facts.text))
+            facts.signed_before.append(len(facts.signatures))
             facts.order.append(Run("call"))
         elif kind.endswith("_tool_result"):
             known |= block.keys()
@@ -289,7 +293,7 @@ class _Reader(MessageReader):
             facts.others.add("input")
         if not isinstance(arguments, dict):
             text = arguments if isinstance(arguments, str) and shown else json.dumps(arguments)
-            for entries in (facts.calls, facts.marks, facts.places):
+            for entries in (facts.calls, facts.marks, facts.places, facts.signed_before):
                 entries.pop()
             facts.invalid_calls.append((name, text))
 
@@ -341,7 +345,10 @@ class _Reader(MessageReader):
 
     def _sign(self, signature: Json) -> None:
         if isinstance(signature, str) and signature:
-            self.facts.signatures.append(("thought", signature))
+            facts = self.facts
+            facts.signatures.append(("thought", signature))
+            facts.signed_places.append(len(facts.text))
+            facts.signed_thoughts.append(facts.thoughts[self._thought :])
 
     def _cite(self, name: str, citations: list[Json]) -> None:
         """Note the address of each citation; one without an address has the cited text instead."""

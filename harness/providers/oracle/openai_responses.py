@@ -438,6 +438,7 @@ class _Reader(MessageReader):
         facts.text = facts.thoughts = ""
         facts.calls, facts.marks, facts.places, facts.invalid_calls = [], [], [], []
         facts.signatures, facts.signed_before, facts.pieces, facts.order = [], [], [], []
+        facts.signed_places = []
         facts.open_call = False
         tools = Facts(media=len(self._media))
         tools.add_opaque("media", *self._media)
@@ -473,6 +474,7 @@ class _Reader(MessageReader):
         secret = (item.whole or {}).get("encrypted_content")
         if item.kind == "reasoning" and isinstance(secret, str) and secret:
             facts.signatures.append(("thought", secret))
+            facts.signed_places.append(len(facts.text))
         if item.is_over or not broken:
             _note_tool(tools, item)
 

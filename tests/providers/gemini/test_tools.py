@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from harness.providers import declared_tools, json_schema, user_prompt
+from harness.providers import PROVIDERS, declared_tools, json_schema
 from harness.stream.session import Tool
+
+GEMINI = PROVIDERS["gemini-api"]
 
 
 def body(*contents: Any, **fields: Any) -> bytes:
@@ -33,7 +35,7 @@ def content(role: str | None, *parts: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_the_prompt_is_the_last_text_of_the_user(request_body: bytes, prompt: str) -> None:
-    assert user_prompt(request_body) == prompt
+    assert GEMINI.read_request(request_body).last_text == prompt
 
 
 def test_declared_tools_have_their_descriptions() -> None:
@@ -41,7 +43,8 @@ def test_declared_tools_have_their_descriptions() -> None:
         {"name": "f", "description": "F.", "parameters": {"type": "OBJECT"}},
         {"name": "g"},
     ]
-    assert declared_tools(body(tools=[{"function_declarations": declarations}])) == [
+    asked = GEMINI.read_request(body(tools=[{"function_declarations": declarations}]))
+    assert declared_tools(asked) == [
         Tool("f", {"type": "OBJECT"}, "F."),
         Tool("g"),
     ]

@@ -172,7 +172,8 @@ class AnswerReading:
         self._normalizer = provider.normalizer(
             Answer(status, headers, call.model, provider.tool_code, asked=call.content)
         )
-        self._translator = DIALECT.translator(declared_tools(call.content), call.session)
+        tools = declared_tools(provider.read_request(call.content))
+        self._translator = DIALECT.translator(tools, call.session)
         self._session = call.session
         self._maker = Maker(provider.vendor, call.model or None)
         self._warnings = [{"message": warning} for warning in call.warnings]

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from harness.facts import Facts
-from harness.providers.oracle import gather_compat, gather_interactions, judge_second_turn
+from harness.providers.oracle import gather_compat, gather_interactions
+from tests.support.second_turn import judge_second_turn
 
 Steps = list[dict[str, Any]]
 Change = Callable[[Steps], Any]
@@ -71,8 +72,8 @@ def seen(answer: Facts, request: dict[str, Any]) -> tuple[bool, set[str]]:
     """Whether the law finds something, and the aspects of the second turn that are red."""
     law = judge_second_turn(answer, request, exact={kind for kind, _ in answer.signatures})
     findings = judge_second_turn(answer, request)
-    red = {str(aspect) for aspect, finding in findings.items() if finding.verdict != "kept"}
-    return any(finding.verdict != "kept" for finding in law.values()), red
+    red = {str(aspect) for aspect, finding in findings.items() if finding.red}
+    return any(finding.red for finding in law.values()), red
 
 
 def interaction_with(change: Change) -> tuple[bool, set[str]]:
@@ -183,5 +184,5 @@ def test_an_answer_without_an_id_is_sent_back_with_one() -> None:
 def test_only_results_follow_a_stored_interaction(sent: Steps, expected: dict[str, str]) -> None:
     request = {"previous_interaction_id": "v1_x", "input": sent}
     findings = judge_second_turn(INTERACTION, request)
-    red = {name: finding.verdict for name, finding in findings.items() if finding.verdict != "kept"}
+    red = {name: finding.verdict for name, finding in findings.items() if finding.red}
     assert red == expected

@@ -9,6 +9,7 @@ that was before a call is sent before it; the results are in the order of the ca
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
 import struct
@@ -27,16 +28,18 @@ from harness.facts import (
     NamedArguments,
     NativeSearch,
     Place,
+    arguments_of,
     call_value,
     in_doubles,
     mended_calls,
     plain_base64,
     take_call,
 )
-from harness.stream.json_codec import Json, same_json
+from harness.stream.json_codec import Json, objects_in, same_json
+from harness.stream.prompt import Prompt
 
-from .sent_back import Returned, gather_contents
-from .sent_contents import names_calls_by_id, sent_contents
+from .history import HistoryRules
+from .sent_back import Returned, gather_messages_sent
 
 SecondTurnAspect = Literal[
     "calls", "ids", "signatures", "other_signatures", "results", "server_tools", "text"
@@ -78,39 +81,38 @@ def result_with_image(number: int) -> tuple[str, bytes]:
 
 def judge_second_turn(
     answer: Facts,
-    request: Json,
+    prompt: Prompt,
+    body: Json,
+    rules: HistoryRules,
     given: Sequence[bool] = (),
     exact: Collection[str] | None = None,
     doubles: bool = False,
-    together: bool = False,
+    ordered: bool = True,
 ) -> dict[SecondTurnAspect, Finding]:
     """Return the finding of each aspect of the request that follows an answer with these facts.
 
+    ``prompt``: that of the request; ``body``: its decoded body; ``rules``: those of its wire.
     Everything before the first content of the model is left out. A request that names a stored
-    interaction has only the results to send, because the server has the answer. ``given``: for each
-    call of the answer, whether the adapter was given its `result_text`; without it, texts of
-    results are not compared.
+    answer has only the results to send, because the server has the answer. ``given``: for each call
+    of the answer, whether the adapter was given its `result_text`; without it, texts of results are
+    not compared.
 
     ``exact``: the kinds of parts whose signatures must be sent back. With it, all contents are
     read, signatures are compared as text, and placeholders are refused; an id that the answer does
     not have is only sent over a wire that needs it; no call is after a result.
 
     ``doubles``: the adapter's language rounds large integers, as those of ``answer`` are.
-    ``together``: the provider refuses results in several contents.
+    ``ordered``: the order of text and calls in the answer is known to whoever sent the request.
     """
-    if request.get("previous_interaction_id"):
-        return _judge_stored(answer, request, given)
-    contents = sent_contents(request)
-    roles = [content.get("role") for content in contents]
-    first = 0
-    if exact is None:
-        first = roles.index("model") if "model" in roles else len(contents)
-    returned = gather_contents(contents, first)
-    returned.by_id, returned.request = names_calls_by_id(request), request
+    if prompt.continues or prompt.refers:
+        return _judge_stored(answer, prompt, body, given)
+    returned = gather_messages_sent(prompt.messages, whole=exact is not None)
+    returned.body = body
+    ordered = ordered and returned.ordered
     if doubles:
         returned.calls = [(name, in_doubles(arguments)) for name, arguments in returned.calls]
     if exact is None:
-        _sort_results(returned)
+        returned = returned.in_order_of_calls()
         answer, returned = _in_one_alphabet(answer, returned)
     neutral = PLACEHOLDERS if exact is None else frozenset[str]()
     findings: dict[SecondTurnAspect, Finding] = {}
@@ -121,24 +123,24 @@ def judge_second_turn(
         place = with_fields(finding.place, content=content)
         findings[aspect] = with_fields(finding, subject=aspect, place=place)
 
-    ordered = True
+    same_order = True
     mended, numbers = mended_calls(answer)
     if exact is None and _calls(mended.calls, returned.calls, ordered=True) is KEPT:
         given = [given[number] for number in numbers] if given else ()
         answer = mended
     if answer.calls_in_text:  # the adapter sends each back as text or as a call, as it has read it
         text, calls = _read_blocks(answer, returned.calls)
-        ordered = len(calls) == len(answer.calls)
+        same_order = len(calls) == len(answer.calls)
         answer = replace(answer, text=text, calls=calls)
     if answer.calls or returned.calls or (exact is not None and returned.results):
-        put("calls", _calls(answer.calls, returned.calls, ordered))
+        put("calls", _calls(answer.calls, returned.calls, same_order))
     kept = "calls" in findings and findings["calls"].verdict == "kept"
-    aligned = kept and ordered
+    aligned = kept and same_order
     if aligned:
-        put("ids", _ids(answer, returned, exact is not None))
+        put("ids", _ids(answer, returned, rules.by_id, exact=exact is not None))
     if kept and exact is not None and not returned.in_order:
         put("results", _found("wrong", "call-after-result"))
-    elif kept and together and len(returned.result_contents) > 1:
+    elif kept and rules.together and len(returned.result_contents) > 1:
         put("results", _found("wrong", "results-split", adapter=len(returned.result_contents)))
     elif kept:
         put("results", _results(answer, returned, given if aligned else ()))
@@ -148,17 +150,16 @@ def judge_second_turn(
     others = [(kind, value) for kind, value in answer.signatures if kind != "call"]
     if others or returned.other_signatures:
         asked = [value for kind, value in others if exact is None or kind in exact]
-        put("other_signatures", _other_signatures(answer, asked, returned, neutral))
-    server_tools = answer.opaque.get("server_tools", [])
+        put("other_signatures", _other_signatures(answer, asked, returned, neutral, ordered))
+    server_tools = [value for name in rules.opaque for value in answer.opaque.get(name, ())]
     if server_tools:
         lost = [
             value for value in dict.fromkeys(server_tools) if value not in returned.server_tools
         ]
         put("server_tools", _found("lost", "tool-not-sent", lost[0]) if lost else KEPT)
     if answer.text:
-        # a message of Chat Completions does not have the order of its text and calls
-        put("text", _text(answer, returned, aligned and "messages" not in request))
-        if answer.tagged and answer.tagged in _own_texts(request):
+        put("text", _text(answer, returned, aligned and ordered))
+        if answer.tagged and answer.tagged in _own_texts(body):
             put("text", KEPT)
     return findings
 
@@ -183,38 +184,26 @@ def _read_blocks(answer: Facts, sent: list[NamedArguments]) -> tuple[str, list[N
 
 
 def _judge_stored(
-    answer: Facts, request: Json, given: Sequence[bool]
+    answer: Facts, prompt: Prompt, body: Json, given: Sequence[bool]
 ) -> dict[SecondTurnAspect, Finding]:
     """Return the verdicts of a request whose answer is on the server: each call has its result."""
-    returned = gather_contents(sent_contents(request))
+    returned = gather_messages_sent(prompt.messages, whole=True)
     if not answer.calls:
         return {}
-    if returned.calls:
+    if returned.calls and not prompt.refers:
         return {"calls": Finding("calls", "wrong", "stored-call-sent", None, returned.calls[0][0])}
     returned.calls, returned.ids = answer.calls, [call_id for call_id, _ in answer.marks]
-    returned.request = request
-    _sort_results(returned)
+    returned.body = body
+    names = dict(zip(returned.ids, (name for name, _ in answer.calls), strict=True))
+    returned.results = [  # without the call, some wires have no name at a result
+        replace(result, name=result.name or names.get(result.call_id, ""))
+        for result in returned.results
+    ]
+    returned = returned.in_order_of_calls()
     return {
-        "ids": with_fields(_ids(answer, returned, exact=False), subject="ids"),
+        "ids": with_fields(_ids(answer, returned, by_id=True, exact=False), subject="ids"),
         "results": with_fields(_results(answer, returned, given), subject="results"),
     }
-
-
-def _sort_results(returned: Returned) -> None:
-    """Put the results into the order of the calls, if each call has one with its id. Tools that run
-    at the same time may end in any order.
-    """
-    rest = list(zip(returned.results, returned.outputs, strict=True))
-    ordered = []
-    for call_id in returned.ids:
-        result = next((item for item in rest if item[0][1] == call_id), None)
-        if result is None:
-            return
-        rest.remove(result)
-        ordered.append(result)
-    ordered += rest
-    returned.results = [result for result, _ in ordered]
-    returned.outputs = [output for _, output in ordered]
 
 
 def _found(
@@ -234,6 +223,9 @@ KEPT = Finding("", "kept")
 def _calls(wire: list[NamedArguments], sent: list[NamedArguments], ordered: bool) -> Finding:
     rest = list(sent)
     missing = [call for call in wire if not take_call(rest, call)]
+    for name, arguments in missing:
+        if any(_same_text(name, arguments, call) for call in rest):
+            return _found("wrong", "arguments-of-another-type", call_value(name, arguments))
     if missing:
         return _found("wrong" if rest else "lost", "call-not-sent", call_value(*missing[0]))
     if rest:
@@ -244,7 +236,23 @@ def _calls(wire: list[NamedArguments], sent: list[NamedArguments], ordered: bool
     return KEPT
 
 
-def _ids(answer: Facts, returned: Returned, exact: bool) -> Finding:
+def _same_text(name: str, arguments: Json, sent: NamedArguments) -> bool:
+    """Return whether a call is sent with its arguments in another JSON type, as its reader notes by
+    their text.
+    """
+    return name == sent[0] and isinstance(sent[1], str) and same_json(_opened(sent[1]), arguments)
+
+
+def _opened(text: str) -> Json:
+    """Return the JSON value in a text, or in the text that it contains."""
+    value = arguments_of(text)
+    with contextlib.suppress(ValueError, RecursionError):
+        inner = json.loads(text)
+        value = arguments_of(inner) if isinstance(inner, str) else inner
+    return value
+
+
+def _ids(answer: Facts, returned: Returned, by_id: bool, *, exact: bool) -> Finding:
     """Judge the ids: an id of the wire must be sent back unchanged. If the wire repeats an id, one
     call must have it, and others may have a new one. Any other id must be the same at call and
     result.
@@ -256,22 +264,24 @@ def _ids(answer: Facts, returned: Returned, exact: bool) -> Finding:
         is_new = not exact and wire_ids.count(wired) > 1 and sent not in wire_ids
         if wired and sent != wired and not (is_new and wired in returned.ids):
             return _found("wrong", "id-changed", wired, sent, number)
-        if exact and not wired and sent and not returned.by_id:
+        if exact and not wired and sent and not by_id:
             return _found("wrong", "id-made", None, sent, number)
-        if exact and not sent and returned.by_id:
+        if exact and not sent and by_id:
             return _found("wrong", "no-id-for-result", call=number)
     for number, (sent, result) in enumerate(zip(returned.ids, returned.results, strict=False), 1):
-        if result[1] != sent:
-            return _found("wrong", "result-id", sent, result[1], number)
+        if result.call_id != sent:
+            return _found("wrong", "result-id", sent, result.call_id, number)
     return KEPT
 
 
 def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> Finding:
     names = [name for name, _ in returned.calls]
-    answered = [name for name, _ in returned.results]
+    answered = [result.name for result in returned.results]
     if answered == names:
-        return _result_texts(answer, returned, given) if given else KEPT
-    if sorted(answered) == sorted(names) and not any(call_id for _, call_id in returned.results):
+        if any(given):
+            return _result_texts(answer, returned, given)
+        return _found("not_asked", "results-not-given")
+    if sorted(answered) == sorted(names) and not any(result.call_id for result in returned.results):
         return _found("wrong", "results-in-other-order", names, answered)
     return _found("lost" if len(answered) < len(names) else "wrong", "results", names, answered)
 
@@ -282,19 +292,22 @@ def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> F
     """
     marked = zip(answer.marks, answer.calls, strict=True)
     keys = [json.dumps([call_id, *call], sort_keys=True) for (call_id, _), call in marked]
-    texts = [there[0] for output in returned.outputs if (there := _RESULT.search(output))]
+    results = returned.results
+    texts = [there[0] for result in results if (there := _RESULT.search(result.output))]
     last = 0
-    for number, (key, own, output) in enumerate(zip(keys, given, returned.outputs, strict=True), 1):
+    for number, (key, own, result) in enumerate(zip(keys, given, results, strict=True), 1):
         if not own:
             continue
-        there = _RESULT.search(output)
+        there = _RESULT.search(result.output)
         if there is None:
-            reason = "result-text-changed" if output else "result-text-not-sent"
-            return _found("lost", reason, result_text(number), output, number)
+            reason = "result-text-changed" if result.output else "result-text-not-sent"
+            return _found("lost", reason, result_text(number), result.output, number)
+        if result.failed:
+            return _found("wrong", "result-failed", call=number)
         if keys.count(key) == 1:
             if int(there[1]) <= last:
                 expected = result_text(number)
-                if any(call_id for _, call_id in returned.results) or texts.count(there[0]) > 1:
+                if any(result.call_id for result in results) or texts.count(there[0]) > 1:
                     return _found("wrong", "result-text-of-another", expected, there[0], number)
                 return _found("wrong", "results-in-other-order", expected, there[0], number)
             last = int(there[1])
@@ -312,10 +325,11 @@ def _image(returned: Returned, number: int, own: int) -> Finding | None:
         return NativeSearch([value]).count(image, binary=True)[0] > 0
 
     image = base64.b64encode(result_with_image(own)[1]).decode()
-    if not holds(returned.request):
+    if not holds(returned.body):
         return _found("lost", "result-image-not-sent", call=number)
-    others = [output for at, output in enumerate(returned.outputs, 1) if at != number]
-    if not holds(returned.outputs[number - 1]) and any(map(holds, others)):
+    outputs = [result.output for result in returned.results]
+    others = [output for at, output in enumerate(outputs, 1) if at != number]
+    if not holds(outputs[number - 1]) and any(map(holds, others)):
         return _found("wrong", "result-image-of-another", call=number)
     return None
 
@@ -342,7 +356,11 @@ def _signatures(
 
 
 def _other_signatures(
-    answer: Facts, asked: list[str], returned: Returned, neutral: frozenset[str]
+    answer: Facts,
+    asked: list[str],
+    returned: Returned,
+    neutral: frozenset[str],
+    ordered: bool,
 ) -> Finding:
     """Return the signatures of all other parts; those that are ``asked`` must be sent back."""
     wanted, sent = Counter(asked), Counter(returned.other_signatures)
@@ -359,13 +377,37 @@ def _other_signatures(
     for signature in had:
         if signature in at_calls:
             return _found("wrong", "other-at-call", None, signature)
+    thoughts = [value for kind, value in answer.signatures if kind == "thought"]
+    texts: dict[str, list[str]] = {}
+    for signature, text in zip(returned.other_signatures, returned.signed_thoughts, strict=True):
+        texts.setdefault(signature, []).append(text)
+    for signature, thought in zip(thoughts, answer.signed_thoughts, strict=False):
+        own = texts.get(signature)
+        if own and thought not in own:
+            return _found("wrong", "signed-thought-changed", thought, own[0])
+    return _places_of_signatures(answer, wanted, thoughts, returned) if ordered else KEPT
+
+
+def _places_of_signatures(
+    answer: Facts, wanted: Counter[str], thoughts: list[str], returned: Returned
+) -> Finding:
+    """Judge the places of the signatures that are ``wanted``, all of which are sent, between the
+    calls, and the places of those of ``thoughts`` in the text.
+    """
     places = zip(answer.signed_before, returned.signed_before, strict=False)
     for number, (before, sent_before) in enumerate(places, 1):
         there = [value for _, value in answer.signatures[:before] if value in wanted]
         here = [value for value in returned.other_signatures[:sent_before] if value in wanted]
-        if there != here:
-            moved = next(iter(Counter(there) - Counter(here) or Counter(here) - Counter(there)))
-            return _found("wrong", "signature-beyond-call", moved, call=number)
+        if moved := [*(Counter(there) - Counter(here)), *(Counter(here) - Counter(there))]:
+            return _found("wrong", "signature-beyond-call", moved[0], call=number)
+    if not answer.signed_places or not all(map(wanted.__contains__, thoughts)):
+        return KEPT
+    sent = zip(returned.other_signatures, returned.signed_places, strict=True)
+    signed = [(value, place) for value, place in sent if value in thoughts]
+    if [value for value, _ in signed] != thoughts:
+        return _found("wrong", "signatures-in-other-order")
+    if returned.text == answer.text and [place for _, place in signed] != answer.signed_places:
+        return _found("wrong", "signature-beyond-text")
     return KEPT
 
 
@@ -385,7 +427,7 @@ def _own_texts(request: dict[str, Json]) -> list[Json]:
     """Return the texts of the model's messages, with any tags in them, of the OpenAI-compatible
     wire.
     """
-    messages = [message for message in request.get("messages") or [] if isinstance(message, dict)]
+    messages = objects_in(request.get("messages"))
     return [message.get("content") for message in messages if message.get("role") == "assistant"]
 
 

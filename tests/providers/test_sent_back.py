@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.providers.oracle import gather_body, judge_second_turn
+from harness.providers.oracle import gather_body
+from tests.support.second_turn import judge_second_turn
 
 CALL: dict[str, Any] = {
     "functionCall": {"id": "i", "name": "f", "args": {"a": 1}},
@@ -34,7 +35,7 @@ def body(*model: dict[str, Any], results: list[dict[str, Any]] | None = None) ->
 
 def faults(request: dict[str, Any]) -> dict[str, str]:
     findings = judge_second_turn(SENT, request, exact={"call", "text"})
-    return {str(aspect): finding.note for aspect, finding in findings.items() if finding.note}
+    return {str(aspect): finding.note for aspect, finding in findings.items() if finding.red}
 
 
 @pytest.mark.parametrize("enveloped", [False, True])
