@@ -31,7 +31,7 @@ from harness.facts import (
 )
 from harness.judging.aspect_run import JudgedExchange, judge_second_turns
 from harness.judging.aspects import judge_output
-from harness.providers.oracle import SecondTurnAspect
+from harness.providers.second_turn import SecondTurnAspect
 from harness.stream.exchange import Exchange, Request
 from harness.stream.json_codec import Json
 
