@@ -5,49 +5,65 @@ https://docs.github.com/actions/reference/workflows-and-actions/workflow-command
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from harness.facts import Finding
 from harness.judging.explain import shown_finding
 from harness.judging.results import VERDICTS, Result
 from harness.stream.printable import excerpt, plural, printable_lines
 
+from .aspect_counts import is_of_error
 from .tally import column
 
 NAME: Final = "annotations.txt"
 """The file in the folder of a report."""
 MAX_SHOWN: Final = 10
-"""The number of errors that GitHub shows of one step."""
+"""The number of errors that GitHub shows of one step. If there are more, the last one counts them.
+"""
 MAX_MESSAGE: Final = 1000
 
 
 def annotation_lines(results: Iterable[Result]) -> str:
-    """Return the lines for all red cells, the worst first; "" without a red cell.
+    """Return a line for each finding, those of the worst cells first, then a line for each other
+    red cell; "" without a red cell.
 
     A line names the spec below the folder ``specs``. A cell of ``harness judge`` has no spec, so
     its line names no file.
     """
     red = [result for result in results if VERDICTS[result.verdict].red]
     red.sort(key=lambda result: VERDICTS[result.verdict].order)
-    lines = [_line(result) for result in red[:MAX_SHOWN]]
-    if len(red) > MAX_SHOWN:
-        rest = plural(len(red) - MAX_SHOWN, "more red cell")
-        lines.append(f"::error title=Conformance::{_data(f'{rest} in the report')}")
-    return "".join(f"{line}\n" for line in lines)
+    first: dict[tuple[object, ...], tuple[Result, Finding | None]] = {}
+    for result in red:
+        for finding in _findings(result):
+            group = finding.group if finding else (result.reason,)
+            first.setdefault((result.adapter, result.verdict, *group), (result, finding))
+    named = {id(result) for result, _ in first.values()}
+    others = [(result, _findings(result)[0]) for result in red if id(result) not in named]
+    shown = [_line(result, finding) for result, finding in (*first.values(), *others)]
+    if len(shown) > MAX_SHOWN:
+        words = f"{plural(len(first), 'finding')} in {plural(len(red), 'red cell')}"
+        shown[MAX_SHOWN - 1 :] = [f"::error title=Conformance::{words}; the report has them all"]
+    return "".join(f"{line}\n" for line in shown)
 
 
-def _line(result: Result) -> str:
+def _findings(result: Result) -> Sequence[Finding | None]:
+    own = [each for each in result.red_findings if not is_of_error(result, each.subject)]
+    return own or [None]
+
+
+def _line(result: Result, finding: Finding | None) -> str:
     name = f"{result.case or result.place} [{column(result)}]"
     fields = {"title": f"{VERDICTS[result.verdict].word}: {name}"}
     if result.spec:
         fields = {"file": f"specs/{result.spec}", "line": str(result.line)} | fields
     properties = ",".join(f"{key}={_property(value)}" for key, value in fields.items())
-    return f"::error {properties}::{_data(_message(result))}"
+    return f"::error {properties}::{_data(_message(result, finding))}"
 
 
-def _message(result: Result) -> str:
+def _message(result: Result, finding: Finding | None) -> str:
     reasons = [result.requirement, result.reason]
-    for finding in result.red_findings[:1]:
+    if finding:
         shown = shown_finding(finding)
         exact = f"{shown.path}: {shown.note or shown.kind}"
         reasons.append(finding.sentence if result.layer == "facts" else exact)

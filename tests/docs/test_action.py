@@ -56,6 +56,10 @@ class Job:
             "GITHUB_REPOSITORY": "shop/app",
             "GITHUB_WORKFLOW": "conformance",
             "GITHUB_BASE_REF": "main",
+            "GITHUB_JOB": "specs",
+            "GITHUB_OUTPUT": str(folder / "output.txt"),
+            "BASE": "0123abc",
+            "ARTIFACT": "conformance-base",
             "RUNNER_TEMP": str(folder / "temporary"),
             "REPORT": "conformance-report",
             "SPECS": "specs",
@@ -144,26 +148,61 @@ def test_an_adapter_is_judged_against_the_base_branch(job: Job) -> None:
     assert "1 broken" in ran.stdout
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("known", [True, False])
-def test_the_report_of_the_base_branch_is_downloaded(job: Job, known: bool) -> None:
-    commands = job.folder / "bin"
-    commands.mkdir()
-    (commands / "gh").write_text(
-        "#!/bin/bash\n"
-        'echo "$@" >>calls\n'
-        f'if [ "$2" = list ]; then echo {"77" if known else ""}; exit; fi\n'
-        'while [ "$1" != --dir ]; do shift; done; mkdir -p "$2"; touch "$2/results.json"\n',
-        encoding="utf-8",
+def test_the_artifact_of_each_job_of_a_matrix_has_its_own_name(job: Job) -> None:
+    job.run("Name the artifact", REPORT="out/a report", INDEX="1")
+    job.run("Name the artifact", REPORT="conformance-report", INDEX="")
+    assert (job.folder / "output.txt").read_text(encoding="utf-8") == (
+        "name=out-a-report-specs-1\nname=conformance-report-specs\n"
     )
-    (commands / "gh").chmod(0o755)
-    path = f"{commands}:{job.environment['PATH']}"
+    assert STEPS["actions/upload-artifact@v4"]["with"]["name"] == (
+        "${{ steps.artifact.outputs.name }}"
+    )
+
+
+@pytest.mark.parametrize("lines", ["shop  more==1", "shop\nmore==1\n"])
+def test_all_lines_of_install_are_installed(job: Job, lines: str) -> None:
+    path = with_command(job, "python", 'printf "%s\\n" "$@" >calls\n')
+    assert job.run("Install", INSTALL=lines, PATH=path).returncode == 0
+    calls = (job.folder / "calls").read_text(encoding="utf-8").split()
+    assert calls == ["-m", "pip", "install", "--quiet", "shop", "more==1"]
+
+
+@pytest.mark.parametrize("known", ["0123abc", "main", "nothing"])
+def test_the_report_of_the_base_is_downloaded(job: Job, known: str) -> None:
+    """That of its commit; else the newest of a push to its branch."""
+    path = with_command(
+        job,
+        "gh",
+        'echo "$@" >>calls\n'
+        f'if [ "$2" = list ]; then case "$*" in *"{known}"*) echo 77;; esac; exit; fi\n'
+        'while [ "$1" != --dir ]; do shift; done; mkdir -p "$2"; touch "$2/results.json"\n',
+    )
     ran = job.run("Get the report of the base branch", PATH=path)
     assert ran.returncode == 0, ran.stderr
-    calls = (job.folder / "calls").read_text(encoding="utf-8").splitlines()
-    assert "--branch main" in calls[0]
-    assert (job.folder / "temporary/conformance-base/results.json").exists() is known
-    assert ("::notice::No report of main" in ran.stdout) is not known
+    *asked, last = (job.folder / "calls").read_text(encoding="utf-8").splitlines()
+    assert all("--event push" in line for line in asked)
+    assert ("run download 77" in last) is (known != "nothing")
+    downloaded = (job.folder / "temporary/conformance-base/results.json").exists()
+    assert downloaded is (known != "nothing")
+    assert ("::notice::No report of main" in ran.stdout) is not downloaded
+
+
+def test_a_refused_list_of_runs_does_not_end_the_job(job: Job) -> None:
+    path = with_command(job, "gh", 'printf "HTTP 403: not\\naccessible" >&2; exit 1\n')
+    ran = job.run("Get the report of the base branch", PATH=path)
+    assert ran.returncode == 0
+    assert ran.stdout == (
+        "::notice::No report of main: nothing to compare with. HTTP 403: not accessible\n"
+    )
+
+
+def with_command(job: Job, name: str, script: str) -> str:
+    """Write a command, and return a PATH on which it is first."""
+    command = job.folder / "bin" / name
+    command.parent.mkdir()
+    command.write_text(f"#!/bin/bash\n{script}", encoding="utf-8")
+    command.chmod(0o755)
+    return f"{command.parent}:{job.environment['PATH']}"
 
 
 def test_values_of_inputs_reach_scripts_only_as_variables() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from harness.facts import Finding
 from harness.judging.results import Result
 from harness.report.annotations import MAX_SHOWN, annotation_lines
@@ -33,7 +35,19 @@ def test_a_text_can_not_begin_a_command_of_its_own() -> None:
     assert len(annotation_lines([evil]).splitlines()) == 1
 
 
-def test_many_red_cells_are_counted() -> None:
-    lines = annotation_lines([RED] * (MAX_SHOWN + 3)).splitlines()
-    assert len(lines) == MAX_SHOWN + 1
-    assert lines[-1] == "::error title=Conformance::3 more red cells in the report"
+def test_findings_come_before_more_cells_with_the_same_finding() -> None:
+    """GitHub shows ten errors of a step."""
+    other = Finding("usage", "wrong", "counts", wire={"input": 1}, adapter={"input": 2})
+    last = replace(RED, case="last", findings=(*RED.findings, other))
+    lines = annotation_lines([RED, replace(RED, case="same"), last]).splitlines()
+    titles = [line.split("title=failed%3A ")[1].split(" [")[0] for line in lines]
+    assert titles == ["two%2C or more", "last", "same"]
+    assert "usage wrong" in lines[1]
+
+
+def test_many_red_cells_are_counted_in_the_last_line_that_is_shown() -> None:
+    lines = annotation_lines(replace(RED) for _ in range(MAX_SHOWN + 3)).splitlines()
+    assert len(lines) == MAX_SHOWN
+    assert lines[-1] == (
+        "::error title=Conformance::1 finding in 13 red cells; the report has them all"
+    )
