@@ -8,7 +8,15 @@ UTF-8 is base64, below a comment with the decoded body.
 
 from __future__ import annotations
 
-from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, OriginKind, Request
+from harness.stream.exchange import (
+    Cassette,
+    CassetteError,
+    Exchange,
+    Origin,
+    OriginKind,
+    Request,
+    UnknownFormat,
+)
 
 from .reader import FORMAT, is_cassette, loads
 from .writer import dumps
@@ -23,6 +31,7 @@ __all__ = [
     "Origin",
     "OriginKind",
     "Request",
+    "UnknownFormat",
     "dumps",
     "is_cassette",
     "loads",

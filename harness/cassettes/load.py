@@ -7,7 +7,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import Final
 
 from harness.providers import with_provider
-from harness.stream.exchange import Cassette, CassetteError
+from harness.stream.exchange import Cassette, CassetteError, UnknownFormat
 
 from .journal import is_journal, read_journal
 from .reader import is_cassette, loads
@@ -59,7 +59,7 @@ def read_recording(data: bytes, name: str, provider: str | None = None) -> Casse
 
         try:
             cassette = importers.read(data, name)
-        except importers.UnknownFormat:
+        except UnknownFormat:
             if provider is None:
                 raise
             cassette = importers.read_body(data, name, provider)

@@ -25,7 +25,7 @@ from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
 from harness.adapters.declarations import declared_losses
 from harness.adapters.environment import LOGS
 from harness.adapters.named import TIMEOUT_S, program_of, read_argument
-from harness.cassettes import CassetteError
+from harness.cassettes import CassetteError, UnknownFormat
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import read_losses
 from harness.judging.aspect_run import (
@@ -50,7 +50,7 @@ from harness.judging.results import Result, ResultsError, encode_item
 from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, losses_of
 from harness.project.corpus import choose, corpus_folder, fetched, read_lock
-from harness.project.project import yaml_files
+from harness.project.project import files_below
 from harness.project.recordings import check_number, find_recording, load_recording
 from harness.project.suite import CASSETTES, is_of_suite, suite_name
 from harness.report import Header, ReportError, Run, compare_runs, render_index
@@ -478,8 +478,7 @@ def _items_and_skipped(
     if parsed.cassettes or parsed.corpus is None:
         items, skipped = read_items(parsed.cassettes)
     if parsed.corpus is not None:
-        for file in _corpus_files(parsed.corpus):
-            _add_items(file, None, items, skipped)
+        _add_files("--corpus", _corpus_files(parsed.corpus), None, items, skipped)
     for left_out in skipped:
         note(f"skipped: {left_out.path}: {left_out.reason}")
     if not items:
@@ -502,8 +501,9 @@ def _corpus_files(names: Sequence[str]) -> Sequence[Path]:
 
 
 def read_items(paths: Sequence[str] | None) -> tuple[list[JudgedExchange], list[Unjudged]]:
-    """Return the exchanges to judge, and the files in folders that are skipped. Raises
-    `CassetteError` or `OSError` if a path does not exist, or if it is a file that can't be read.
+    """Return the exchanges to judge, and the files in folders that are skipped: each one that can't
+    be read or has no answer, and the number of those that are no recordings. Raises `CassetteError`
+    or `OSError` if a path does not exist, or if it is a file that can't be read.
     """
     items: list[JudgedExchange] = []
     skipped: list[Unjudged] = []
@@ -512,22 +512,38 @@ def read_items(paths: Sequence[str] | None) -> tuple[list[JudgedExchange], list[
         if not path.is_dir():
             _keep(_items_of(path, number), path, items, skipped)
             continue
-        files = list(yaml_files(path))
+        files = [file for file in files_below(path) if not _is_hidden(file.relative_to(path))]
         if not files:
-            skipped.append(Unjudged(text, "a folder without a YAML file"))
-        for file in files:
-            _add_items(file, number, items, skipped)
+            skipped.append(Unjudged(text, "a folder without a file"))
+        _add_files(text, files, number, items, skipped)
     return items, skipped
 
 
-def _add_items(
-    file: Path, number: int | None, items: list[JudgedExchange], skipped: list[Unjudged]
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _add_files(
+    text: str,
+    files: Sequence[Path],
+    number: int | None,
+    items: list[JudgedExchange],
+    skipped: list[Unjudged],
 ) -> None:
-    """Add the exchanges of a file, or the reason why it is skipped."""
-    try:
-        _keep(_items_of(file, number), file, items, skipped)
-    except (CassetteError, OSError) as error:
-        skipped.append(Unjudged(_shown(file), _reason(error, file)))
+    """Add the exchanges of each file, or the reason why it is skipped. The files that are no
+    recordings are only counted.
+    """
+    unknown = 0
+    for file in files:
+        try:
+            _keep(_items_of(file, number), file, items, skipped)
+        except UnknownFormat:
+            unknown += 1
+        except (CassetteError, OSError) as error:
+            skipped.append(Unjudged(_shown(file), _reason(error, file)))
+    if unknown:
+        reason = f"{unknown:,} of {plural(len(files), 'file')}: no recording of a known format"
+        skipped.append(Unjudged(text, reason))
 
 
 def _keep(

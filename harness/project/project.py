@@ -349,13 +349,16 @@ def yaml_files(folder: Path) -> Iterator[Path]:
     """
     if folder.is_file():
         yield folder
+    yield from (path for path in files_below(folder) if path.suffix in SUFFIXES)
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder and its subfolders, also through links, in order."""
     paths: list[Path] = []
     for place, folders, files in os.walk(folder, followlinks=True):
         folders[:] = [name for name in folders if not leads_round(Path(place, name))]
         paths += [Path(place, name) for name in files]
-    for path in sorted(paths):
-        if path.suffix in SUFFIXES and path.is_file():
-            yield path
+    yield from filter(Path.is_file, sorted(paths))
 
 
 def leads_round(path: Path) -> bool:

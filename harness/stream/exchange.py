@@ -24,6 +24,10 @@ class CassetteError(ValueError):
         super().__init__(printable_lines(message))
 
 
+class UnknownFormat(CassetteError):
+    """The content is not in a format that the harness reads. It may not be a recording."""
+
+
 class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The origin of a recording."""
 

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from harness.cassettes import CassetteError
-from harness.cassettes.importers import UnknownFormat
+from harness.cassettes import CassetteError, UnknownFormat
 from harness.cassettes.load import read_recording
 from harness.cassettes.redaction.secrets import mask
 from harness.cassettes.yaml import MAX_BYTES

@@ -231,7 +231,7 @@ def test_files_without_an_answer_are_skipped_with_the_reason(
     answers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("folder").mkdir()
-    write("folder/broken.yaml", "a: [")
+    write("folder/broken.yaml", "version: 1\ninteractions: [")
     Path("empty").mkdir()
     paths = ["none.yaml", "folder", "empty", "answers.yaml"]
     assert main(["judge", shim('"MAX_TOKENS"'), "--cassettes", *paths, "--json", "o.json"]) == 0
@@ -240,9 +240,32 @@ def test_files_without_an_answer_are_skipped_with_the_reason(
     ]
     assert reasons[0] == "none.yaml: no exchange has an answer of a model"
     assert reasons[1].startswith("folder/broken.yaml: ")
-    assert reasons[2] == "empty: a folder without a YAML file"
+    assert reasons[2] == "empty: a folder without a file"
     skipped = json.loads(Path("o.json").read_bytes())["skipped"]
     assert [entry["path"] for entry in skipped] == ["none.yaml", "folder/broken.yaml", "empty"]
+
+
+def test_a_folder_has_recordings_of_every_known_format(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that is no recording is only counted."""
+    Path("folder/.git").mkdir(parents=True)
+    write("folder/answer.txt", TEXT.decode())
+    body = {"status": 200, "content": {"mimeType": "text/event-stream", "text": TEXT.decode()}}
+    request = {"method": "POST", "url": URL, "headers": [], "postData": {"text": "{}"}}
+    entry = {"request": request, "response": {**body, "headers": []}}
+    write("folder/browser.har", json.dumps({"log": {"entries": [entry]}}))
+    for name in ("README.md", "notes.yaml", "package.json", ".git/config"):
+        write(f"folder/{name}", '{"name": "shop"}')
+    assert main(["judge", shim('"MAX_TOKENS"'), "--cassettes", "folder", "--json", "o.json"]) == 0
+    (adapter,) = judged("o.json")
+    assert [cell["cassette"] for cell in adapter["cells"]] == [
+        "folder/answer.txt",
+        "folder/browser.har",
+    ]
+    assert (
+        "skipped: folder: 3 of 5 files: no recording of a known format" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

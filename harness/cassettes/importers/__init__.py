@@ -12,7 +12,7 @@ import re
 from pkgutil import resolve_name
 from typing import Final
 
-from harness.stream.exchange import Cassette, CassetteError
+from harness.stream.exchange import Cassette, CassetteError, UnknownFormat
 from harness.stream.plugins import installed
 
 from ..yaml import MAX_BYTES
@@ -70,11 +70,7 @@ _SPEC: Final = re.compile(
 _HEAD: Final = 4096
 """The number of bytes that are searched for this beginning."""
 
-__all__ = ["FORMATS", "Format", "UnknownFormat", "read", "read_body", "read_events"]
-
-
-class UnknownFormat(CassetteError):
-    """The content is not in a format that the harness reads. It may not be a recording."""
+__all__ = ["FORMATS", "Format", "read", "read_body", "read_events"]
 
 
 def read(data: bytes, name: str = "the recording") -> Cassette:
