@@ -12,6 +12,7 @@ from .adapter import (
     OutOfTime,
     Output,
     RunOptions,
+    SentRequest,
 )
 from .own import ADAPTERS, EVENTS, FRAMES, dialect_adapter, user_adapter
 
@@ -28,6 +29,7 @@ __all__ = [
     "OutOfTime",
     "Output",
     "RunOptions",
+    "SentRequest",
     "dialect_adapter",
     "user_adapter",
 ]

@@ -73,6 +73,14 @@ class RunOptions(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request that an adapter sent to a served address. It has no path if none was seen."""
+
+    path: str = ""
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """The result of one run."""
 
@@ -86,6 +94,8 @@ class Output:
     """The native events with their facts, if the adapter states its facts itself."""
     exception: BaseException | None = None
     """The exception in the transcript, if it was raised in this process."""
+    request: SentRequest | None = None
+    """The first request for an answer; None for an adapter that asks no server."""
 
     @classmethod
     def of_transcript(cls, transcript: Transcript) -> Output:
@@ -168,6 +178,8 @@ class Adapter:
     """The aspects that the event model has no place for."""
     known_failing: tuple[KnownFailure, ...] = ()
     """The known failures."""
+    strict: bool = False
+    """Whether a refused request is red too if the adapter was given what is refused."""
     effort: Effort = BRIEF
     options: RunOptions = field(default_factory=RunOptions)
     version: Callable[[], str] = lambda: UNKNOWN

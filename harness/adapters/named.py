@@ -35,11 +35,12 @@ from .adapter import (
     AdapterMissing,
     Output,
     RunOptions,
+    SentRequest,
 )
 from .at import MODEL, Question
 from .function import FunctionAsker, InProcess
 from .gateway import GATEWAY_WIRES, Gateway, upstream_address
-from .offers import SHARED, Offers, offers_at, second_body, transcript_of
+from .offers import SHARED, Offers, first_request, offers_at, second_body, transcript_of
 from .own import ADAPTERS, user_adapter
 from .program import Program
 from .reply import Reply, ReplyLevel
@@ -243,6 +244,7 @@ class _Run:
     def output(self, exchange: Exchange, options: RunOptions) -> Output:
         """Return the output of one run. Raises `AdapterError`."""
         reply = Reply()
+        request = None if self.offers is None else SentRequest()
         wire = exchange.provider, exchange.model or MODEL
         try:
             if wire in self.other_wires:
@@ -250,6 +252,7 @@ class _Run:
             with self._offer(exchange, attempts=options.attempts) as offer:
                 question = Question(exchange, options, offer.base_url if offer else "")
                 reply = self.asker.ask(question, self.timeout)
+                request = first_request(offer)
                 if self.wire:
                     read_reply(reply, self.wire)
                 transcript = replace(
@@ -266,13 +269,14 @@ class _Run:
             message = f"adapter {self.name}: {error}"
             raise AdapterError(message, error.group) from error.__cause__
         if self.level != "payloads":
-            return replace(Output.of_transcript(transcript), exception=reply.exception)
+            output = Output.of_transcript(transcript)
+            return replace(output, exception=reply.exception, request=request)
         if transcript.skipped:
             raise AdapterMissing(f"adapter {self.name} skips this exchange: {transcript.skipped}")
         if raised := transcript.raised:
             lines = "" if reply.exception or not raised.traceback else f"\n{raised.traceback}"
             raise AdapterError(f"the adapter raised {raised.sentence}{lines}") from reply.exception
-        return Output([entry.native for entry in transcript.entries])
+        return Output([entry.native for entry in transcript.entries], request=request)
 
     def second_request(self, exchange: Exchange, options: RunOptions) -> bytes | str:
         """Return the body of the second request, or the reason why there is no request."""

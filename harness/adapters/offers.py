@@ -13,7 +13,7 @@ from harness.facts import Entry, Error, Skipped, Transcript
 from harness.pipeline.replay import ReplayError
 from harness.stream.exchange import Exchange
 
-from .adapter import AdapterError
+from .adapter import AdapterError, SentRequest
 from .reply import Reply
 
 if TYPE_CHECKING:
@@ -109,6 +109,14 @@ def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
         entries_of_first_request=_entries_before(again[0], reply) if again else None,
         notes=tuple(dict.fromkeys(note for request in asked for note in request.notes)),
     )
+
+
+def first_request(offer: Offer | None) -> SentRequest | None:
+    """Return the first request for an answer; None for an adapter that asks no server."""
+    if offer is None:
+        return None
+    asked = (request for request in offer.requests if request.generates)
+    return next((SentRequest(request.path, request.body) for request in asked), SentRequest())
 
 
 def second_body(reply: Reply, offer: Offer) -> bytes | str:

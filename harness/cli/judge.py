@@ -137,6 +137,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
+        "--strict",
+        action="store_true",
+        help=(
+            "a request that the API refuses is red, even if it has only what the adapter was given"
+            " (default: it is noted)"
+        ),
+    )
+    parser.add_argument(
         "--report", type=Path, metavar="DIR", help="write a page to this folder (default: none)"
     )
     parser.add_argument(
@@ -426,8 +434,10 @@ def _adapters(text: str, parsed: argparse.Namespace, losses: Losses) -> list[Ada
     """Return the adapter of an argument, made once for each job. Raises `AdapterError`."""
     _check_program(text)
     if parsed.pdb:
-        return [_debugged(open_adapter(text, losses, guest=False))]
-    return [open_adapter(text, losses, timeout=parsed.timeout) for _ in range(parsed.jobs)]
+        adapters = [_debugged(open_adapter(text, losses, guest=False))]
+    else:
+        adapters = [open_adapter(text, losses, timeout=parsed.timeout) for _ in range(parsed.jobs)]
+    return [replace(adapter, strict=parsed.strict) for adapter in adapters]
 
 
 def _debugged(adapter: Adapter) -> Adapter:

@@ -3,7 +3,7 @@ facts that an adapter states.
 """
 
 from .account import Facts, StreamedArguments, arguments_of
-from .aspects import ASPECTS, WireAnswer, judge_answer, merged_facts
+from .aspects import ACCEPTED, ASPECTS, WireAnswer, judge_answer, merged_facts
 from .calls import NamedArguments, in_doubles, take_call
 from .fact import (
     Call,
@@ -40,6 +40,7 @@ from .statements import account_of_facts, facts_of_account
 from .transcript import Entry, Raised, Skipped, Transcript, skip
 
 __all__ = [
+    "ACCEPTED",
     "ASPECTS",
     "CONDITIONS",
     "CONTINUATION",

@@ -51,6 +51,8 @@ _NO_EVENT: Final = object()
 LIKE: Final = 4
 """The number of characters by which the text after a doubled piece is recognized."""
 NOWHERE: Final = Place()
+ACCEPTED: Final = "accepted"
+"""The aspect of a request of the adapter."""
 FIRST_WORDS: Final = 30
 """The number of characters by which an error's message is recognized."""
 
@@ -1069,6 +1071,8 @@ TABLE: Final = (
     _of_known_models("results"),
     _of_known_models("fields"),
     AspectRow("needless_error", lambda wire: False, _Judge.needless_error),
+    # of the adapter's request: the rules of the APIs are in a package above (`judging.accepted`)
+    AspectRow(ACCEPTED, lambda wire: False, lambda judge: None),
 )
 """Every aspect, in the order of reports."""
 ASPECTS: Final = tuple(row.name for row in TABLE)

@@ -273,6 +273,13 @@ REASONS: Final[Mapping[str, Reason]] = {
     # opaque values
     "values-missing": Reason("{wire[missing]} of {wire[of]} values lost: {wire[first]:value}"),
     "only-raw": Reason("only in raw data"),
+    # the requests of the adapter
+    "no-request": Reason("no request was seen"),
+    "refused": Reason("the API refuses the request: {wire:refusals}", ("wire:rules",)),
+    "passed-on": Reason(
+        "the API refuses the request, which has only what the adapter was given: {wire:refusals}",
+        ("wire:rules",),
+    ),
     # the second turn
     "call-not-sent": Reason("the call {wire:call} is not sent back"),
     "arguments-of-another-type": Reason(
@@ -365,6 +372,13 @@ def _call(call: Json) -> str:
     return f"{call['name'] or 'a call without a name'}({short_json(call['arguments'])})"
 
 
+def _refusal(refusal: Json) -> str:
+    return (
+        f"{shorten(refusal['message'], MAX_WORDS)} (rule {refusal['rule']}: {refusal['refused']}"
+        f" {refusal['source']})"
+    )
+
+
 _FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "": str,
     "json": short_json,
@@ -375,6 +389,8 @@ _FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "list": lambda words: " ".join(words[:MAX_ITEMS]),
     "call": _call,
     "calls": lambda calls: ", ".join(map(_call, calls[:MAX_ITEMS])) or "none",
+    "refusals": lambda refusals: "; ".join(map(_refusal, refusals)),
+    "rules": lambda refusals: " ".join(refusal["rule"] for refusal in refusals),
     "counts": lambda counts: ", ".join(
         f"{name} {count or 'none'}" for name, count in counts.items()
     ),

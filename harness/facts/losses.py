@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from .aspects import ASPECTS, WireAnswer
+from .aspects import ACCEPTED, ASPECTS, WireAnswer
 from .finding import Aspect, Finding
 from .finish import finish_class
 
@@ -30,7 +30,7 @@ call; ``call:NAME``: with a call of this tool; ``block``: with ``<tool_code>`` i
 tool use, and only these are lost.
 """
 
-_LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z_]+|call:[^\s,;\[\]]+)\])?")
+_LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z_-]+|call:[^\s,;\[\]]+)\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,14 @@ class DeclaredLoss:
 
     def covers(self, aspect: Aspect, answer: WireAnswer, finding: Finding) -> bool:
         """Return whether the loss of this aspect of this answer is declared. Where the ``finding``
-        has the names of the lost calls, ``call:NAME`` covers no call of another name.
+        has the names of the lost calls, ``call:NAME`` covers no call of another name. A request
+        is no answer: its rules are declared where it is judged.
 
         ``finish`` also covers the word for a good end of an answer without a reason, except for an
         answer that was cut.
         """
+        if aspect == ACCEPTED:
+            return False
         covered = {"*", aspect}
         if aspect == "unfinished" and not answer.interrupted:
             covered.add("finish")
@@ -82,7 +85,8 @@ def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:
 def _read(item: str, aspects: tuple[str, ...], meaning: str = "") -> DeclaredLoss:
     match = _LOSS.fullmatch(item)
     where = (match["where"] or "") if match else ""
-    is_known = where in ("", *CONDITIONS) or where.startswith("call:")
+    is_rule = bool(match and match["aspect"] == ACCEPTED)
+    is_known = where in ("", *CONDITIONS) or where.startswith("call:") or is_rule
     if not match or match["aspect"] not in aspects or not is_known:
         near = _near_loss(item, aspects)
         hint = f" (did you mean {near}?)" if near else ""

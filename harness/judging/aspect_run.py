@@ -12,8 +12,10 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from harness.adapters import Adapter, AdapterError, RunOptions
+from harness.adapters import Adapter, AdapterError, RunOptions, SentRequest
+from harness.adapters.at import Question
 from harness.facts import (
+    ACCEPTED,
     RUN,
     DeclaredLoss,
     Error,
@@ -31,8 +33,9 @@ from harness.pipeline.replay import cut_reads
 from harness.providers import Provider, declared_tools
 from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
 from harness.stream.exchange import Exchange
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_json, decode_object
 
+from .accepted import judge_request
 from .aspects import (
     ExchangeJudgement,
     judge_exchange,
@@ -144,6 +147,9 @@ def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
         raw=any(isinstance(fact, Raw) for fact in transcript.facts()),
     )
     excerpts = excerpts_of_answer(findings, exchange, transcript)
+    if judgement.request is not None and ACCEPTED in excerpts:
+        request = decode_object(judgement.request.body)
+        excerpts |= excerpts_of_request([judgement.aspects[ACCEPTED]], exchange, request)
     return _with_findings(blank, findings, excerpts)
 
 
@@ -309,6 +315,9 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter) -> Result:
             judged = in_its_language
             judged["calls"] = Finding("calls", "not_asked", "only-doubles")
     findings = list(judged.values())
+    if first and first.path:
+        question = Question(item.exchange, item.options, turn=2)
+        findings.append(judge_request(SentRequest(first.path, body), question, adapter))
     return _with_findings(blank, findings, excerpts_of_request(findings, item.exchange, request))
 
 

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from harness.adapters import Adapter, AdapterError, Output
+from harness.adapters import Adapter, AdapterError, Output, SentRequest
+from harness.adapters.at import Question
 from harness.facts import (
+    ACCEPTED,
     ASPECTS,
     Aspect,
     DeclaredLoss,
@@ -35,6 +37,7 @@ from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
+from .accepted import judge_request
 from .wire_variants import variants_in
 
 Block = Literal["documented", "variant"]
@@ -66,6 +69,8 @@ class ExchangeJudgement:
     """The exception that the adapter raised, if it was raised in this process."""
     exchange: Exchange | None = field(default=None, compare=False, repr=False)
     """The exchange whose answer is expected."""
+    request: SentRequest | None = field(default=None, compare=False, repr=False)
+    """The request that the adapter sent to a served address."""
 
     @property
     def block(self) -> Block:
@@ -185,13 +190,19 @@ def compare_output(
         transcript = transcript_of(adapter, output)
     except AdapterError as error:
         return ExchangeJudgement(cassette, number, error=str(error))
+    asked = exchange
     if transcript.attempts > 1:
         exchange, answer = answered_last(exchange, adapter, transcript), None
     answer = answer or wire_answer(exchange, adapter, transcript)
     findings = judge_transcript(answer, transcript)
+    if output.request is not None:
+        question = Question(asked, adapter.options)
+        findings[ACCEPTED] = judge_request(output.request, question, adapter)
     if exchange.status == 200 and not answer.facts.understood and _is_silent(transcript):
         # silence is right for any answer that can't be read, so it shows nothing
         for aspect in [aspect for aspect, finding in findings.items() if finding.verdict == "kept"]:
+            if aspect == ACCEPTED:
+                continue
             findings[aspect] = Finding(aspect, "not_asked", "unread")
     declared: dict[DeclaredLoss, bool] = {}
     for aspect, finding in findings.items():
@@ -217,6 +228,7 @@ def compare_output(
         transcript=transcript,
         losses=declared,
         exchange=exchange,
+        request=output.request,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from harness.facts import Finding
+from harness.facts import ACCEPTED, Finding
 
 from .results import Level, Verdict
 
@@ -50,7 +50,7 @@ class Decision(NamedTuple):
 
 def decide(findings: Sequence[Finding], terms: Terms = Terms()) -> Decision:  # immutable
     """Return the verdict of a cell with these findings. A cell without a finding that compared
-    anything is *not run*.
+    anything is *not run*; a request that the API accepts does not show what becomes of its answer.
     """
     for finding in findings:
         if finding.reason == "unjudged":
@@ -74,9 +74,10 @@ def decide(findings: Sequence[Finding], terms: Terms = Terms()) -> Decision:  # 
         return Decision("warning" if terms.level == "should" else "failed")
     if terms.is_unreviewed:
         return Decision("unreviewed", UNREVIEWED)
-    if any(finding.verdict == "kept" for finding in findings):
+    if any(finding.verdict == "kept" and finding.subject != ACCEPTED for finding in findings):
         return Decision("passed")
     declared = [str(finding.wire) for finding in findings if finding.verdict == "not_carried"]
     if declared:
         return Decision("not-carried", f"{', '.join(dict.fromkeys(declared))}, as declared")
-    return Decision("not-run", next((finding.note for finding in findings), NOTHING_COMPARED))
+    notes = (finding.note for finding in findings if finding.verdict != "kept")
+    return Decision("not-run", next(notes, NOTHING_COMPARED))

@@ -65,7 +65,13 @@ def excerpts_of_request(findings: Iterable[Finding], exchange: Exchange, request
     return {
         finding.subject: (
             _around(finding, "frames", wire, shown=answer),
-            _around(finding, "requests", lines, at=_of_content(sent, finding.place.content)),
+            _around(
+                finding,
+                "requests",
+                lines,
+                finding.place.adapter,
+                _of_content(sent, finding.place.content),
+            ),
         )
         for finding in red
     }

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace as with_fields
 
 from harness.adapters import Adapter, KnownFailure
-from harness.facts import Aspect, Raw, Transcript
+from harness.facts import ACCEPTED, Aspect, Raw, Transcript
 
 from .aspects import ExchangeJudgement
 from .decide import Decision, Known, Terms, decide
@@ -21,7 +21,7 @@ from .results import Result, Verdict
 NOT_COVERED: Final = "facts do not cover the features of this case"
 DIFFERS: Final[frozenset[Verdict]] = frozenset({"failed", "warning", "known-failing"})
 """The verdicts of a comparison that found a difference."""
-ALWAYS: tuple[Aspect, ...] = ("needless_error",)
+ALWAYS: tuple[Aspect, ...] = ("needless_error", ACCEPTED)
 """The aspects that belong to every case."""
 
 

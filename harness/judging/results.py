@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from harness.cassettes.validation import msgspec_fault
-from harness.facts import AspectVerdict, Finding, error_finding
+from harness.facts import ACCEPTED, AspectVerdict, Finding, error_finding
 from harness.stream.events import End
 from harness.stream.exchange import Origin
 
@@ -139,6 +139,8 @@ class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The number of bytes in the whole body."""
 
 
+_SENT_WELL: Final = (ACCEPTED, "kept")
+"""The aspect that shows nothing of an answer."""
 MOST_READS: Final = 80
 """The maximum number of rows for the reads of a stream. If there are more reads, neighbours are
 merged.
@@ -296,7 +298,10 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     @property
     def compared(self) -> bool:
         """Whether a fact was compared."""
-        return bool({*self.aspects.values()} - {"not_carried", "not_asked"})
+        verdicts = {
+            verdict for aspect, verdict in self.aspects.items() if (aspect, verdict) != _SENT_WELL
+        }
+        return bool(verdicts - {"not_carried", "not_asked"})
 
     @property
     def judged(self) -> bool:

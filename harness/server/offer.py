@@ -26,7 +26,6 @@ from harness.stream.json_codec import decode_object
 from .connection import HttpRequest
 from .google import FINAL_WIRES, error_answer, fault_answer, final_answer, made_up
 from .options import Options, ServedFault
-from .refusals import find_broken_rules, given_by
 from .request_log import MAX_REQUESTS, ServedRequest, served_request
 from .response import ServedAnswer, recorded_answer
 from .stored_interactions import StoredInteractions
@@ -94,7 +93,7 @@ class Offer(AbstractContextManager["Offer"]):
         """Return the answer to a request, and its entry in `requests`."""
         path = unquote(urlsplit(request.url).path)
         below = path.removeprefix(self._below)
-        identity = _identify(request, below)
+        identity = identify(request.method, below, request.body)
         generates = asks_model(identity, below)
         answer = (
             self._generated(request, below, identity) if generates else self._other(request, below)
@@ -126,11 +125,9 @@ class Offer(AbstractContextManager["Offer"]):
         match options.fault:
             case ServedFault("status", code):
                 return fault_answer(request, code)
-        notes = self._refusals(request, identity, turn)
         if exchange is None:
-            answer = final_answer(request, identity)
-            return replace(answer, notes=notes)
-        notes += _differences(exchange, request, path, identity)
+            return final_answer(request, identity)
+        notes = _differences(exchange, request, path, identity)
         return self._recorded(exchange, self._given[turn], notes)
 
     def _attempt(self, request: HttpRequest, path: str, identity: Identity) -> ServedAnswer:
@@ -148,15 +145,6 @@ class Offer(AbstractContextManager["Offer"]):
         # for it to disconnect.
         served = replace(exchange, end="cut") if exchange.end == "aborted" else exchange
         return replace(recorded_answer(served, self._options()), exchange=given, notes=notes)
-
-    def _refusals(self, request: HttpRequest, identity: Identity, turn: int) -> tuple[str, ...]:
-        """Return the reasons why the API would refuse the request. The request is answered
-        anyway.
-        """
-        broken = find_broken_rules(request.body, identity, lambda: given_by(self._exchanges[:turn]))
-        return tuple(
-            f"the API would refuse this: {rule}" for rule in broken if rule.rule.level == "api"
-        )
 
     def _refuse(self, request: HttpRequest, note: str) -> ServedAnswer:
         self.asked_again += 1
@@ -201,9 +189,10 @@ def _servable(exchange: Exchange, final: bool) -> Exchange:
     return known
 
 
-def _identify(request: HttpRequest, path: str) -> Identity:
-    identity = detect_provider(request.method, f"http://localhost{path}", request.body, b"")
-    if not identity.generates and request.method == "POST" and (match := _METHOD.search(path)):
+def identify(method: str, path: str, body: bytes) -> Identity:
+    """Return the provider, mode and model of a request to a path below a base URL."""
+    identity = detect_provider(method, f"http://localhost{path}", body, b"")
+    if not identity.generates and method == "POST" and (match := _METHOD.search(path)):
         # Some clients put the method directly after a custom base URL.
         return Identity("gemini-api", True, match["method"].startswith("stream"))
     return identity

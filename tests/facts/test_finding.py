@@ -15,6 +15,7 @@ from harness.adapters import ADAPTERS, Adapter, AdapterError, RunOptions, user_a
 from harness.adapters.adapter import FACTS, Output
 from harness.cassettes import Cassette
 from harness.facts import (
+    ACCEPTED,
     RUN,
     Call,
     Entry,
@@ -275,6 +276,15 @@ STREAMED = [
 STOP = Finish("STOP")
 F, G = Call("a1", "f", {"x": 1}), Call("b2", "g")
 
+REFUSALS: list[Json] = [
+    {"rule": "a", "message": "No.", "refused": "A thing.", "source": "https://a.example/1"},
+    {
+        "rule": "b",
+        "message": "Never.",
+        "refused": "Another thing.",
+        "source": "https://a.example/2",
+    },
+]
 EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     # an exact comparison, a law, a cell that was not judged
     "missing": (lambda: exact(lambda items: items.pop()), ""),
@@ -579,6 +589,17 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "calls-in-other-order": (
         lambda: sent(lambda model, results: model.append(model.pop(1))),
         "the calls are sent back in another order: ['g', 'f']",
+    ),
+    "no-request": (lambda: [Finding(ACCEPTED, "not_asked", "no-request")], "no request was seen"),
+    "refused": (
+        lambda: [Finding(ACCEPTED, "wrong", "refused", REFUSALS)],
+        "the API refuses the request: No. (rule a: A thing. https://a.example/1); Never. (rule b:"
+        " Another thing. https://a.example/2)",
+    ),
+    "passed-on": (
+        lambda: [Finding(ACCEPTED, "kept", "passed-on", REFUSALS[:1])],
+        "the API refuses the request, which has only what the adapter was given: No. (rule a: A"
+        " thing. https://a.example/1)",
     ),
     "call-after-result": (
         lambda: sent(lambda model, results: results.append(model.pop(2)), exact=()),

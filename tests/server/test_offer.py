@@ -233,16 +233,6 @@ def test_a_final_answer_has_the_framing_that_was_asked_for(
         assert "X-Harness: not recorded" in seen.headers
 
 
-def test_a_history_that_the_api_refuses_is_answered_and_noted(server: Server) -> None:
-    body = GROWN.replace(b', "thoughtSignature": "U0lH"', b"")
-    with server.offer(STREAM) as offer:
-        assert ask(offer, body=body).status[9:12] == "200"
-        (note,) = offer.requests[0].notes
-        assert note.startswith(
-            "the API would refuse this: Function call is missing a thought_signature"
-        )
-
-
 def test_requests_that_do_not_generate_use_no_exchange(server: Server) -> None:
     with server.offer(STREAM) as offer:
         count = ask(offer, f"/v1beta/models/{MODEL}:countTokens")

@@ -421,6 +421,13 @@ def test_newer_models_refuse_a_history_that_ends_with_them(model: str, refused: 
     assert [item.rule.name for item in broken] == ["ends-with-model"] * refused
 
 
+def test_consecutive_contents_of_the_model_are_one_turn() -> None:
+    """A client of a stream may keep each call in a content of its own."""
+    calls = turn("model", CALL), turn("model", call("f"))
+    assert "call-unsigned" not in rules_broken("gemini-api", NEW, body(USER, *calls))
+    assert "call-unsigned" in rules_broken("gemini-api", NEW, body(USER, *calls[1:]))
+
+
 def test_an_envelope_is_named_in_the_paths_of_the_parser() -> None:
     enveloped = json.dumps({"model": NEW, "request": CASES["field-unknown"][1]}).encode()
     (broken,) = find_broken_rules(

@@ -49,6 +49,7 @@ FEATURE_OF: Final[Mapping[Aspect, str]] = {
     "results": "server-side.tool-results",
     "fields": "unknown.fields",
     "needless_error": "unknown.fields",
+    "accepted": "unknown.fields",
 }
 """For each aspect, a feature whose cases are judged by this aspect."""
 

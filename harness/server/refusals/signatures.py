@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, Final
 
 from harness.providers.gemini.canonical_request import DUMMY_SIGNATURES
@@ -33,18 +34,20 @@ def _signed_parts(request: Generate) -> Iterator[tuple[str, dict[str, Any], str]
 
 
 def _current_calls(request: Generate) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Yield the position, from 1, and the calls of each content after the last user message, if
-    any.
+    """Yield the position, from 1, and the calls of each turn of the model after the last user
+    message, if any. The API reads consecutive contents of one role as one.
     """
     start = 0
     for number, content in enumerate(request.contents):
         parts = parts_of(content)
         if content.get("role") == "user" and any("functionResponse" not in part for part in parts):
             start = number
-    for position, content in enumerate(request.contents[start:], start + 1):
-        calls = [part for part in parts_of(content) if type(part.get("functionCall")) is dict]
-        if calls:
-            yield position, calls
+    rest = enumerate(request.contents[start:], start + 1)
+    for _, contents in groupby(rest, lambda item: item[1].get("role") == "model"):
+        turn = list(contents)
+        parts = [part for _, content in turn for part in parts_of(content)]
+        if calls := [part for part in parts if type(part.get("functionCall")) is dict]:
+            yield turn[0][0], calls
 
 
 def _missing(call: dict[str, Any], position: int) -> str:
