@@ -32,6 +32,9 @@ class _Body(Struct):
     kind: str
     value: Any = None
     events: list[str] = field(default_factory=list, name="chunks")
+    path: str | None = None
+    """The file that contains a binary body."""
+    sha256: str | None = None
 
 
 class _Request(SentRequest, kw_only=True):

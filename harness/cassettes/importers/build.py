@@ -19,7 +19,7 @@ from harness.stream.events import End
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
 from ..yaml import MAX_BYTES
-from .content import Content, as_shape, compact_json
+from .content import Content, as_shape, compact_json, holds
 
 _BASE64: Final = "base64:"
 EVENT_END: Final = b"\r\n\r\n"
@@ -35,6 +35,7 @@ _HTTP_DAY: Final = re.compile(rf"\b(\d{{1,2}})[ -]({'|'.join(_MONTHS)})[a-z]*[ -
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _OVERHEAD: Final = 1024  # bytes of memory for an exchange, without its data
+_WITHOUT_BODY: Final = (204, 304)  # RFC 9110, section 6.4.1: these have no content
 _HEAD: Final = 4096  # the first bytes, which distinguish text from a coding without a magic number
 
 Headers = dict[str, list[str]]
@@ -101,9 +102,10 @@ def build_exchange(
     """
     reads = [body] if isinstance(body, bytes) else body
     kept = _true_headers(read_headers(headers), b"".join(reads), rebuilt)
-    return Exchange(
-        request, status, kept, tuple((None, data) for data in reads if data), end, _word(reason)
-    )
+    taken = tuple((None, data) for data in reads if data)
+    if not taken and status not in _WITHOUT_BODY:
+        end = "unknown"
+    return Exchange(request, status, kept, taken, end, _word(reason))
 
 
 def build_cassette(
@@ -211,14 +213,21 @@ def decode_base64(text: Any, where: str) -> bytes:
 
 
 def stored_bytes(body: Any, where: str) -> bytes:
-    """Return the bytes of a body that may be a mapping with ``string`` or ``base64_string``; any
-    other mapping is an empty body. Raises as `decode_base64`.
+    """Return the bytes of a body that may be a mapping with ``string`` or ``base64_string``.
+    Raises `CassetteError` for a mapping with other content, and as `decode_base64`.
     """
     match body:
         case {"base64_string": text}:
             return decode_base64(text, f"{where}: base64_string")
+        case {"string": text}:
+            return body_bytes(text)
         case dict():
-            return body_bytes(body.get("string"))
+            if unread := [f"`{name}`" for name, value in body.items() if holds({name: value})]:
+                raise CassetteError(
+                    f"{where}: a body with {', '.join(unread)}, which is not read; the known keys"
+                    " are `string` and `base64_string`"
+                )
+            return b""
     return body_bytes(body)
 
 

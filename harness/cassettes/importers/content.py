@@ -46,6 +46,25 @@ _LONG: Final = 1 << 20
 # Integers of at most 18 characters fit in 64 bits.
 _SHORT_INT: Final = 18
 
+_DESCRIPTIONS: Final = frozenset(
+    {
+        *("status", "statuscode", "statustext", "code", "message", "reason", "headers", "header"),
+        *("rawheaders", "httpversion", "httpversionnumber", "proto", "protocol", "type", "kind"),
+        *("encoding", "bodyencoding", "mimetype", "contenttype", "charset"),
+        *(
+            "url",
+            "redirecturl",
+            "cookies",
+            "comment",
+            "adaptermetadata",
+            "duration",
+            "transferencoding",
+            "trailer",
+        ),
+    }
+)
+"""The members of an answer that describe it, in small letters without underscores."""
+
 Shape = TypeVar("Shape")
 
 
@@ -226,14 +245,88 @@ def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
     ``where`` and the place in the value.
     """
     try:
-        return msgspec.convert(value, shape, strict=False)
+        shaped = msgspec.convert(value, shape, strict=False)
     except msgspec.ValidationError as error:
         _, fact = msgspec_fault(error, shape, "the value")
     except UnicodeEncodeError as error:  # a lone surrogate, in a string that is read as a number
         fact = f"expected a number, not {ascii(error.object)[:80]}"
+    else:
+        _check_answer(value, shaped, where or "the recording")
+        return shaped
     raise CassetteError(
         f"{where or 'the recording'}: {fact}; the file is cut short or was changed by hand"
     )
+
+
+def _check_answer(recorded: Any, shaped: Any, where: str) -> None:
+    """Raise `CassetteError` if the answer of an interaction has no body where its format has one,
+    but content under a key that the format does not read.
+    """
+    for key in ("response", "then"):
+        if not isinstance(shaped, msgspec.Struct) or not hasattr(shaped, key):
+            continue
+        inside: list[str] = []
+        beside: list[str] = []
+        answer = getattr(shaped, key)
+        if isinstance(answer, msgspec.Struct):
+            has_body = _find_unread(recorded[key], answer, f"{key}.", inside)
+        else:
+            has_body = holds(recorded.get(key))
+        known = {field.encode_name for field in msgspec.structs.fields(shaped)}
+        for name, value in recorded.items():
+            if name in ("request", "when", key) or not _is_content(value):
+                continue
+            if name in known:
+                has_body = True
+            else:
+                beside.append(str(name))
+        if (inside or beside) and not has_body:
+            raise CassetteError(
+                f"{where}: the answer has no body that this format reads, but content under"
+                f" {', '.join(f'`{name}`' for name in (*inside, *beside))}, which is not read; move"
+                " it to the key of the body"
+            )
+
+
+def _find_unread(recorded: Any, shaped: msgspec.Struct, path: str, unread: list[str]) -> bool:
+    """Return whether the fields of an answer hold a body; add the names of other members with
+    content to ``unread``.
+    """
+    fields = {field.encode_name: field.name for field in msgspec.structs.fields(shaped)}
+    has_body = False
+    for name, value in recorded.items():
+        part = getattr(shaped, fields[name]) if name in fields else None
+        if isinstance(part, msgspec.Struct):
+            has_body |= _find_unread(value, part, f"{path}{name}.", unread)
+        elif holds({name: value}):
+            if name in fields:
+                has_body = True
+            else:
+                unread.append(f"{path}{name}")
+    return has_body
+
+
+def _is_content(value: Any) -> bool:
+    """Return whether a member beside an answer may be its body: a list, or text of several
+    lines.
+    """
+    return holds(value) and (isinstance(value, list) or (isinstance(value, str) and "\n" in value))
+
+
+def holds(value: Any) -> bool:
+    """Return whether a value has any text, apart from members that only describe a body."""
+    match value:
+        case str() | bytes():
+            return bool(value)
+        case list():
+            return any(map(holds, value))
+        case dict():
+            return any(
+                holds(member)
+                for name, member in value.items()
+                if str(name).lower().replace("_", "") not in _DESCRIPTIONS
+            )
+    return False
 
 
 def each(items: Any, shape: type[Shape], kind: str) -> Iterator[tuple[str, Shape]]:

@@ -58,6 +58,7 @@ class _Response(Received, kw_only=True, rename="camel"):
 
 class _Entry(Interaction[_Request, _Response], rename="camel"):
     started_date_time: str = ""
+    messages: list[Any] | None = field(default=None, name="_webSocketMessages")
 
 
 class _Log(Struct):
@@ -114,6 +115,11 @@ def _by_start(answered: list[tuple[str, Exchange]]) -> list[tuple[str, Exchange]
 
 def _exchange(entry: _Entry, place: str) -> Exchange:
     sent, answer = entry.request, entry.response
+    if entry.messages:
+        raise CassetteError(
+            f"{place}: a WebSocket with {len(entry.messages)} messages ({sent.url[:200]}), which"
+            " are not read; remove this entry from the archive to import the others"
+        )
     request = build_request(sent.method, sent.url, sent.headers, _posted(sent.post_data, place))
     given = answer.content
     body = _pieces(given, place) or [_text(given.text, given.encoding, place)]

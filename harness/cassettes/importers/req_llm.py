@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from harness.stream.exchange import Cassette, Exchange
+from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from .build import (
     Interaction,
@@ -86,6 +86,11 @@ def _exchanges(recording: _Recording) -> Iterator[Exchange]:
                 answer.status = event.value
             case "headers":
                 answer.headers = event.value
+            case kind if event.b64:
+                raise CassetteError(
+                    f"event {number}: bytes in an event of type {kind!r}, which is not read; the"
+                    " known type is 'data'"
+                )
     rebuilt = not reads and answer.body is not None
     yield build_exchange(
         request,

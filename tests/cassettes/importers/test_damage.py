@@ -78,6 +78,14 @@ REFUSED = {
     r"response.status: expected a number, not '\\ud800'; the file is": SINGLE.replace(
         b": 200", rb': "\ud800"'
     ),
+    "event 1: bytes in an event of type 'piece', which is not read": (
+        b'{"request": {"canonical_json": {}, "method": "POST", "url": "u"}, "response": {},'
+        b' "events": [{"type": "piece", "b64": "SGk="}]}'
+    ),
+    r"entry 1: a WebSocket with 1 messages \(wss://x\), which are not read; remove this entry": (
+        b'{"log": {"entries": [{"request": {"method": "GET", "url": "wss://x"}, "response":'
+        b' {"status": 101}, "_webSocketMessages": [{"type": "send", "data": "{}"}]}]}}'
+    ),
     "a body of kind 'blob'": BRAINTRUST.replace(b'"empty"', b'"blob"'),
     "a body in encoding 'rot13'": HAR.replace(b'"base64"', b'"rot13"'),
     "definition 4: response is not hex": NOCK.replace(b"ff00", b"ff0"),
@@ -92,6 +100,55 @@ def test_damage_is_an_error_with_place_and_reason(message: str, data: bytes) -> 
     with pytest.raises(CassetteError, match=message) as caught:
         read(data, "there.yaml")
     assert str(caught.value).startswith("there.yaml: ")
+
+
+_SENT = b'"request": {"method": "POST", "url": "u", "uri": "u"'
+_UNREAD = {
+    "`response.sse_text`": b'{%s}, "response": {"status": 200, "sse_text": "data: {}"}}' % _SENT,
+    "`response.sse_events`": (
+        b'{%s}, "response": {"status": 200, "sse_events": [{"data": "{}"}]}}' % _SENT
+    ),
+    "`events`": b'{%s}, "response": {"status": 200}, "events": ["data: {}"]}' % _SENT,
+    "`response.sse`": (
+        b'{"interactions": [{%s}, "response": {"status": {"code": 200}, "sse": "data"}}]}' % _SENT
+    ),
+    "a body with `events`": (
+        b'{"interactions": [{%s}, "response": {"status": {"code": 200},'
+        b' "body": {"events": ["data"], "encoding": "utf-8"}}}]}' % _SENT
+    ),
+    "`response.content.raw`": (
+        b'{"log": {"entries": [{%s}, "response": {"status": 200, "content": {"raw": "d"}}}]}}'
+        % _SENT
+    ),
+    "`response.text`": (
+        b'{"version": 1, "interactions": [{"transport": "http", "request": {"method": "POST",'
+        b' "url": "u"}, "response": {"status": 200, "text": "data: {}"}}]}'
+    ),
+    "`then.text`": b"when:\n  path: /a\nthen:\n  status: 200\n  text: Hi\n",
+    "`answer`": b'[{"scope": "https://x", "path": "/a", "answer": ["data: {}"]}]',
+    "`response.data`": (
+        b'{"request": {"canonical_json": {}, "method": "POST", "url": "u"},'
+        b' "response": {"status": 200, "data": "Hi"}}'
+    ),
+    "`response.pieces`": (
+        b'[{"hash": "9", %s}, "response": {"status": 200, "isStreaming": true, "pieces": ["d"]}}]'
+        % _SENT
+    ),
+}
+
+
+@pytest.mark.parametrize(("key", "data"), _UNREAD.items(), ids=_UNREAD)
+def test_an_answer_under_a_key_that_is_not_read_is_refused(key: str, data: bytes) -> None:
+    with pytest.raises(CassetteError, match=f"{key}, which is not read"):
+        read(data)
+
+
+def test_an_answer_without_a_body_is_not_complete() -> None:
+    for status, end in ((200, "unknown"), (204, "complete")):
+        (exchange,) = read(
+            b'{%s}, "response": {"status": %d, "type": "x"}}' % (_SENT, status)
+        ).exchanges
+        assert (exchange.body, exchange.end) == (b"", end)
 
 
 def test_multiplying_aliases_are_refused_before_expansion() -> None:
