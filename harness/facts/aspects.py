@@ -605,8 +605,11 @@ class _Judge:
             return None
         expected = self._expected_calls()
         mine = [named_arguments(call) for call in carried.calls]
+        invalid = list(self._wire.facts.invalid_calls)
+        passed_on = [call for call in mine if _take_invalid(invalid, call)]
+        mine = [call for call in mine if call not in passed_on]
         if not mine and not expected[0]:
-            return None
+            return KEPT if passed_on else None
         if not all(name for name, _ in self._wire.facts.calls):
             return _found("not_asked", "nameless-call")
         ordered = not self._wire.facts.calls_in_text
@@ -623,7 +626,7 @@ class _Judge:
                 return _found("not_asked", "only-doubles")
         extra = list(mine)
         missing = [call for call in expected[0] if not take_call(extra, call)]
-        if missing and self._handed_on_in_pieces():
+        if missing and self._handed_on_in_pieces(extra):
             return _found("lost", "arguments-in-pieces", call_value(*missing[0]))
         if missing and not extra:
             names = sorted({name for name, _ in missing})
@@ -636,6 +639,9 @@ class _Judge:
             if may_ask and carried.search.has_call(*missing[0], stated):
                 reason = "calls-unreported"
             return _found("lost", reason, lost | {"first": call_value(*missing[0])})
+        for name, text in self._unended_calls():
+            if made := next((call for call in extra if call[0] == name), None):
+                return _found("wrong", "call-made-whole", call_value(name, text), call_value(*made))
         for call in extra:
             if number := _merged(call, missing):
                 return _found("wrong", "calls-merged", {"of": number}, call_value(*call))
@@ -645,6 +651,12 @@ class _Judge:
     def _is_call_cut(self, account: Facts) -> bool:
         """Return whether the last call of an account never ended, so that it is no call."""
         return account.open_call and bool(self._wire.interrupted or self._wire.facts.errors)
+
+    def _unended_calls(self) -> list[NamedArguments]:
+        """Return the calls that the wire has without a whole object of arguments."""
+        facts = self._wire.facts
+        cut = facts.calls[-1:] if self._is_call_cut(facts) else []
+        return [*facts.invalid_calls, *cut]
 
     def _expected_calls(self) -> list[list[NamedArguments]]:
         """Return the lists of calls of which the adapter must carry one."""
@@ -661,12 +673,12 @@ class _Judge:
                 lists.append(calls + [named_arguments(call) for _, call in called])
         return lists
 
-    def _handed_on_in_pieces(self) -> bool:
-        pieces = [piece for piece in self._wire.facts.pieces if len(piece) > 3][:5]
-        return bool(pieces) and all(
-            self._carried.search.count(piece)[0] or self._carried.search.has_leaf(piece)
-            for piece in pieces
-        )
+    def _handed_on_in_pieces(self, extra: Sequence[NamedArguments]) -> bool:
+        """Return whether the native events have the pieces of arguments, and no call has more."""
+        given = self._wire.facts.pieces
+        pieces = [piece for piece in given if len(piece) > 3 and piece[0] + piece[-1] != "{}"][:5]
+        is_more = any(arguments and arguments not in given for _, arguments in extra)
+        return bool(pieces) and not is_more and all(map(self._carried.search.has_leaf, pieces))
 
     def _ids_of(self, account: Facts) -> list[str | None]:
         """Return the id of each call."""
@@ -957,6 +969,19 @@ def _merged(call: NamedArguments, missing: Sequence[NamedArguments]) -> int:
         if isinstance(arguments, str) and same_json(json_values(arguments), parts[:number]):
             return number
     return 0
+
+
+def _take_invalid(calls: list[tuple[str, str]], given: NamedArguments) -> bool:
+    """Remove a call whose arguments are not an object, if an adapter passes it on as it is."""
+    name, arguments = given
+    values = json_values(arguments) if isinstance(arguments, str) else [arguments]
+    for call in calls:
+        text = call[1].strip()
+        is_same = arguments == text or (bool(values) and same_json(json_values(text), values))
+        if call[0] == name and is_same:
+            calls.remove(call)
+            return True
+    return False
 
 
 def _call_value(call: Call) -> Json:

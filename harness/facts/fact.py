@@ -57,7 +57,7 @@ class Call:
     name: str | None
     """None if the wire has none."""
     arguments: Json = None
-    """An object, or its JSON text; None is ``{}``."""
+    """An object, or its JSON text; None is ``{}``. Whatever else the model sent is passed on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +123,13 @@ _KINDS: Final[dict[str, type[Any]]] = {
     "restart": Restart,
 }
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+_JSON: Final = (dict, list, str, int, float, bool, type(None))
 _TYPES: Final[dict[tuple[str, str], tuple[tuple[type, ...], str]]] = {
     ("text", "text"): ((str,), "a string"),
     ("thought", "text"): ((str,), "a string"),
     ("call", "id"): ((str, type(None)), "a string or None"),
     ("call", "name"): ((str, type(None)), "a string or None"),
-    ("call", "arguments"): ((dict, str, type(None)), "an object or its JSON text"),
+    ("call", "arguments"): ((*_JSON,), "JSON data"),
     ("finish", "raw"): ((str, type(None)), "a string or None"),
     ("finish", "kind"): ((str, type(None)), f"one of {', '.join(_CLASSES)}, or None"),
     **{
@@ -157,7 +158,9 @@ def check_fact(value: object) -> Fact:
         types, expected = _TYPES[name, field.name]
         if (
             not isinstance(content, types)
-            or (isinstance(content, bool) and int in types)  # True is not a number
+            or (
+                isinstance(content, bool) and int in types and bool not in types
+            )  # True is not a number
             or (field.name == "kind" and content not in (None, *_CLASSES))
         ):
             place, kind = f"{type(value).__name__}.{field.name}", type(content).__name__

@@ -197,6 +197,10 @@ REASONS: Final[Mapping[str, Reason]] = {
         "{wire[missing]} of {wire[of]} calls lost: {wire[first]:call}; the native events have it:"
         " does the shim report it?"
     ),
+    "call-made-whole": Reason(
+        "the wire has no whole object of arguments for {wire[name]}, only {wire[arguments]:json};"
+        " the adapter calls {adapter:call}"
+    ),
     "calls-merged": Reason("{wire[of]} calls are merged into one: {adapter:call}"),
     "calls": Reason("the wire calls {wire:calls}, the adapter {adapter:calls}"),
     "ids-missing": Reason("{wire[missing]} of {wire[of]} ids lost: {wire[first]}"),

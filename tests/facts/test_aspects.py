@@ -16,6 +16,7 @@ from harness.facts import (
     Entry,
     Error,
     Fact,
+    Facts,
     Finish,
     Raised,
     Restart,
@@ -291,6 +292,42 @@ def test_arguments_passed_on_in_pieces_are_a_loss() -> None:
     finding = judge_answer(wire, Transcript(entries))["calls"]
     assert finding.verdict == "lost"
     assert finding.note == "the arguments of read are passed on in pieces, not joined"
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "verdict"),
+    [
+        ('{"path": "no', '{"path": "no', "kept"),
+        ('{"path": "no', {"path": "no"}, "wrong"),
+        ('{"path": "no', {}, "wrong"),
+        ('["Oslo"]', ["Oslo"], "kept"),
+        ('["Oslo"]', '[ "Oslo" ]', "kept"),
+        ('["Oslo"]', ["Bergen"], "wrong"),
+    ],
+)
+def test_arguments_that_are_no_object_are_passed_on_as_they_are(
+    text: str, given: Any, verdict: str
+) -> None:
+    wire = answer(
+        frame(call_part("clock", "a1")),
+        frame({"functionCall": {"name": "read", "args": text}}, finishReason="MAX_TOKENS"),
+    )
+    facts = (Call("a1", "clock"), Call("b2", "read", given), Finish("MAX_TOKENS"))
+    assert verdicts(wire, Transcript((Entry({}, facts),)))["calls"] == verdict
+    assert red(wire, Transcript((Entry({}, (facts[0], facts[2])),))) == {}
+
+
+def test_joined_arguments_are_not_said_to_be_in_pieces() -> None:
+    wire = WireAnswer(Facts(calls=[("f", {"path": "notes.txt"})], finish="tool_calls"), "complete")
+    wire.facts.pieces += ['{"path": "no', 'tes.txt"}']
+    natives = [{"delta": piece} for piece in wire.facts.pieces]
+    call = Call(None, "f", '{"path": "no')
+    entries = (*map(Entry, natives), Entry({}, (call, Finish("tool_calls"))))
+    pieces = judge_answer(wire, Transcript(entries))["calls"]
+    assert pieces.reason == "arguments-in-pieces"
+    call = Call(None, "f", '{"path": "notes"')
+    entries = (*map(Entry, natives), Entry({}, (call, Finish("tool_calls"))))
+    assert judge_answer(wire, Transcript(entries))["calls"].reason == "calls"
 
 
 def test_tool_code_may_be_text_or_a_call() -> None:

@@ -74,7 +74,7 @@ class Reason(IntEnum):
             "Finish.raw is Reason <Reason.STOP: 1>; expected a string or None: pass its .name",
         ),
         (Usage(input=True), "Usage.input is bool True; expected a whole number or None"),
-        (Call("1", "f", []), "Call.arguments is list []; expected an object or its JSON text"),
+        (Call("1", "f", {1}), "Call.arguments is set {1}; expected JSON data"),
         (Call("1", "f", {"a": {1}}), "Call.arguments has a set, which is not JSON data"),
         (Call("1", "f", {"a": {1: 2}}), "Call.arguments has a key that is not a string"),
         (Call("1", "f", CIRCLE), "Call.arguments nests deeper than 200 levels"),

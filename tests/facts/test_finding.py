@@ -382,6 +382,14 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged(TWO_CALLS, G, STOP, native={"tool": {"name": "f", "input": '{"x": 1}'}}),
         '1 of 2 calls lost: f({"x": 1}); the native events have it: does the shim report it?',
     ),
+    "call-made-whole": (
+        lambda: judged(
+            [*stop(text("a")), frame({"functionCall": {"name": "save", "args": '{"a": "b'}})],
+            *(Text("a"), Call(None, "save", {"a": "b"}), STOP),
+        ),
+        'the wire has no whole object of arguments for save, only "{\\"a\\": \\"b"; the adapter'
+        ' calls save({"a": "b"})',
+    ),
     "calls-merged": (
         lambda: judged(TWO_CALLS, Call("a", "fg", '{"x": 1}'), STOP),
         '2 calls are merged into one: fg({"x": 1})',

@@ -6,12 +6,11 @@ a later event is the place in that list.
 
 from __future__ import annotations
 
-import json
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
-from harness.facts import Call, Fact, Facts, Finish, Text, Thought, facts_of_account
+from harness.facts import Call, Fact, Facts, Finish, Text, Thought, arguments_of, facts_of_account
 from harness.stream.json_codec import Json
-from harness.stream.printable import short_json, shorten
+from harness.stream.printable import short_json
 
 from .wire_reader import Framing, Unreadable, WireReader, object_in, objects_in, text_in
 
@@ -145,17 +144,8 @@ class AnthropicMessages(WireReader):
         self._stopped.add(index)
         if block["type"] != "tool_use":
             return
-        given: Any = block["input"]
-        if text := self._inputs.get(index):
-            try:
-                given = json.loads(text)
-                text.encode()
-            except (ValueError, RecursionError):
-                given = None
-            if not isinstance(given, dict):
-                raise Unreadable(
-                    f"the input of block {index} is {shorten(text, 80)!r}, which is no whole object"
-                )
+        text = self._inputs.get(index)
+        given = arguments_of(text) if text else block["input"]
         call_id = text_in(block, "id") or None
         self._state(index, Call(call_id, text_in(block, "name"), given))
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from harness.facts import Call, Fact, Facts, Finish, Text, Thought, arguments_of, facts_of_account
 from harness.providers.oracle import count_interactions
 from harness.stream.json_codec import Json
-from harness.stream.printable import short_json, shorten
+from harness.stream.printable import short_json
 
 from .wire_reader import Framing, Unreadable, WireReader, object_in, objects_in, text_in
 
@@ -136,11 +136,6 @@ class Interactions(WireReader):
             return
         text = "".join(self._pieces)
         arguments = arguments_of(text) if text.strip() else step.get("arguments") or {}
-        if not isinstance(arguments, dict):
-            raise Unreadable(
-                f"the arguments of step {self._index} are {shorten(text, 80)!r}, which is no whole"
-                " object"
-            )
         self._add(Call(text_in(step, "id") or None, text_in(step, "name"), arguments))
 
     def _count(self, usage: Json) -> None:
