@@ -48,6 +48,10 @@ _DEFAULT_TIER: Final = re.compile(r"(service_tier_)?(standard|default)|on_demand
 MAX_TEXT: Final = 80
 """The number of characters of a text, from its first difference, that a finding has."""
 _NO_EVENT: Final = object()
+NEAR: Final = 30
+"""The number of characters of a call's arguments that a sentence always shows."""
+BEFORE: Final = 12
+"""The number of equal characters that are shown before a difference in long arguments."""
 LIKE: Final = 4
 """The number of characters by which the text after a doubled piece is recognized."""
 NOWHERE: Final = Place()
@@ -645,6 +649,9 @@ class _Judge:
         for call in extra:
             if number := _merged(call, missing):
                 return _found("wrong", "calls-merged", {"of": number}, call_value(*call))
+        if missing and extra and (place := _far_difference(missing[0], extra[0])):
+            values = (call_value(*missing[0]), call_value(*extra[0]))
+            return _found("wrong", "arguments", *values, place=place)
         wired, given = ([call_value(*call) for call in calls] for calls in (expected[0], mine))
         return _found("wrong", "calls", wired, given)
 
@@ -819,15 +826,23 @@ class _Judge:
             return _found("not_asked", "asked-again")
         made = output + thoughts
         cached = counts.get("cachedContentTokenCount") or cached_apart
+        parts = [cached, counts.get("cacheWriteTokenCount") or 0]
+        parts = [part for part in parts if part and self._carried.search.has_leaf(str(part))]
         sums = (prompt + output, prompt + made, prompt + tool_use + made)
         rest = max(total - sums[-1], 0)  # tokens of thoughts, which only the total has
         accepted = {
-            "input": (prompt or cached, prompt, prompt + tool_use, prompt - cached_apart),
+            "input": (
+                *(prompt or cached, prompt, prompt + tool_use, prompt - cached_apart),
+                *(prompt - part for part in (*parts, sum(parts))),
+            ),
             "output": (output, made, output + rest, made + rest),
             "thoughts": (0, thoughts, thoughts + rest),
             "total": (0, total, *(sums if rest or not total else ())),
         }
         here = {name: got.get(name) or 0 for name in _COUNTS}
+        if here["output"] < 0:  # the adapter's wire counts thoughts in the output
+            here["output"] += here["thoughts"]
+            return _found("wrong", "thoughts-beside-output", adapter=here)
         wrong = [name for name in _COUNTS if here[name] not in accepted[name]]
         lacks_thoughts = thoughts and not here["thoughts"] and here["output"] == output
         if lacks_thoughts and self._wire.asks_thoughts:
@@ -969,6 +984,18 @@ def _merged(call: NamedArguments, missing: Sequence[NamedArguments]) -> int:
         if isinstance(arguments, str) and same_json(json_values(arguments), parts[:number]):
             return number
     return 0
+
+
+def _far_difference(wire: NamedArguments, given: NamedArguments) -> Place | None:
+    """Return the place of the first difference of long arguments; None for another name, or if a
+    sentence with the whole calls shows it.
+    """
+    texts = [json.dumps(call[1], ensure_ascii=False, sort_keys=True) for call in (wire, given)]
+    at = first_difference(*texts) - BEFORE
+    if wire[0] != given[0] or at < NEAR:
+        return None
+    first, second = (text[at : at + MAX_TEXT] for text in texts)
+    return Place(character=at, wire=first, adapter=second)
 
 
 def _take_invalid(calls: list[tuple[str, str]], given: NamedArguments) -> bool:

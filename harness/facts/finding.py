@@ -57,6 +57,8 @@ class Place(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     """The path of a payload that breaks a law."""
     content: int | None = None
     """The index of a content, step or message in the request of the second turn."""
+    message: str = ""
+    """The type of the message of the wire at which an exception was raised in the stream."""
     cuts: str = ""
     """The cuts of the body that show the finding, if others do not; ``recorded`` if it is not there
     when the answer comes in one read.
@@ -98,9 +100,16 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         return self.reason in ("crash", "shim-crash")
 
     @property
+    def is_exception(self) -> bool:
+        """Whether the aspect is missing because of an exception of the adapter or its shim."""
+        return self.is_crash or self.reason in ("needless", "needless-retried")
+
+    @property
     def note(self) -> str:
         """The reason as a sentence without the subject; "" if there is no reason."""
         sentence = _SENTENCES.vformat(REASONS[self.reason].sentence, (), _fields(self))
+        if message := self.place.message:
+            sentence = f"{sentence}; the next message of the wire is {message}"
         cuts = self.place.cuts
         if cuts == RECORDED:
             return f"{sentence}; {AT_BORDER}"
@@ -140,6 +149,7 @@ class Reason:
     key: tuple[str, ...] = ()
 
 
+_OF_ERROR: Final = ("adapter[type]", "place.message")
 REASONS: Final[Mapping[str, Reason]] = {
     "": Reason(""),
     # of an exact comparison with a golden expectation, and of a law
@@ -202,6 +212,10 @@ REASONS: Final[Mapping[str, Reason]] = {
         " the adapter calls {adapter:call}"
     ),
     "calls-merged": Reason("{wire[of]} calls are merged into one: {adapter:call}"),
+    "arguments": Reason(
+        "the arguments of {wire[name]} differ: the wire has {place.wire:text}, the adapter"
+        " {place.adapter:text}"
+    ),
     "calls": Reason("the wire calls {wire:calls}, the adapter {adapter:calls}"),
     "ids-missing": Reason("{wire[missing]} of {wire[of]} ids lost: {wire[first]}"),
     "id-missing": Reason("the id {wire} of call {place.call} is nowhere"),
@@ -229,6 +243,10 @@ REASONS: Final[Mapping[str, Reason]] = {
     "counts-unreported": Reason(
         "the wire has {wire:counts}; the adapter reports {adapter:counts}; the native events have"
         " them: does the shim report them?"
+    ),
+    "thoughts-beside-output": Reason(
+        "the adapter reports output {adapter[output]} and thoughts {adapter[thoughts]}, but the"
+        " output of its wire includes the thoughts"
     ),
     "sum-as-total": Reason(
         "the wire's total has {wire} more tokens, which no count has; the adapter's is the sum"
@@ -263,16 +281,18 @@ REASONS: Final[Mapping[str, Reason]] = {
         " class"
     ),
     "crash": Reason(
-        "the adapter crashed: {adapter[words]:words}", ("adapter[type]", "adapter[place]")
+        "the adapter crashed: {adapter[words]:words}",
+        ("adapter[type]", "adapter[place]", "place.message"),
     ),
     "shim-crash": Reason(
-        "the shim crashed: {adapter[words]:words}", ("adapter[type]", "adapter[place]")
+        "the shim crashed: {adapter[words]:words}",
+        ("adapter[type]", "adapter[place]", "place.message"),
     ),
     "retried": Reason("asked again {adapter}×"),
-    "needless": Reason("the adapter reports an error: {adapter[words]:words}", ("adapter[type]",)),
+    "needless": Reason("the adapter reports an error: {adapter[words]:words}", _OF_ERROR),
     "needless-retried": Reason(
         "asked again {adapter[again]}×, the adapter reports an error: {adapter[words]:words}",
-        ("adapter[type]",),
+        _OF_ERROR,
     ),
     # opaque values
     "values-missing": Reason("{wire[missing]} of {wire[of]} values lost: {wire[first]:value}"),

@@ -45,7 +45,7 @@ from .aspects import (
 )
 from .attempts import attempts_after
 from .decide import decide
-from .excerpts import Excerpts, excerpts_of_answer, excerpts_of_request
+from .excerpts import Excerpts, at_next_message, excerpts_of_answer, excerpts_of_request
 from .results import Evidence, Result
 from .wire_properties import properties_of
 
@@ -131,7 +131,7 @@ def _judge(item: JudgedExchange, adapter: Adapter, use: LossUse, exchange: Excha
 def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
     """Return the result of a judgement, with evidence for each red aspect."""
     transcript = judgement.transcript or Transcript()
-    findings = judgement.findings
+    findings = at_next_message(judgement.findings, exchange, transcript)
     blank = Result(
         "error",
         cassette=judgement.cassette,

@@ -9,7 +9,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, Literal
 
-from harness.facts import RUN, Call, Entry, Finding, Text, Thought, Transcript, json_of_fact
+from msgspec.structs import replace as with_fields
+
+from harness.facts import (
+    RUN,
+    Call,
+    Entry,
+    Fact,
+    Finding,
+    Finish,
+    Text,
+    Thought,
+    Transcript,
+    Usage,
+    json_of_fact,
+)
 from harness.pipeline.replay import frames_of
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
@@ -17,6 +31,7 @@ from harness.stream.json_codec import Json
 from harness.stream.printable import printable
 
 from .results import LayerView
+from .wire_variants import field_names
 
 SHOWN: Final = 5
 """The maximum number of lines of an excerpt."""
@@ -27,6 +42,9 @@ MIN_BEGINNING: Final = 3
 _BLANK_LINES: Final = (b"\n\n", b"\r\n\r\n", b"\r\r")
 FIRST: Final = 12
 """A line also has a value if it has its first characters."""
+
+_LAST: Final[Mapping[str, type[Fact]]] = {"finish": Finish, "usage": Usage}
+"""The aspects whose last fact is judged."""
 
 Excerpts = dict[str, tuple[LayerView, ...]]
 
@@ -40,12 +58,20 @@ def excerpts_of_answer(
         return {}
     (wire, sent), native = _wire_lines(exchange), native_lines(transcript)
     facts = _fact_lines(transcript.entries)
+    at = _next_frame(wire, transcript)
     return {
         finding.subject: (
             _header_view(finding, exchange)
-            or _around(finding, "frames", wire, finding.place.wire, shown=sent),
+            or _around(
+                finding,
+                "frames",
+                wire,
+                finding.place.wire,
+                at if finding.is_exception else None,
+                shown=sent,
+            ),
             _around(
-                finding, "native", native, finding.place.adapter, _of_call(finding, transcript)
+                finding, "native", native, finding.place.adapter, _event_of(finding, transcript)
             ),
             _around(finding, "facts", facts, finding.place.adapter),
         )
@@ -77,6 +103,62 @@ def excerpts_of_request(findings: Iterable[Finding], exchange: Exchange, request
     }
 
 
+def at_next_message(
+    findings: Sequence[Finding], exchange: Exchange, transcript: Transcript
+) -> list[Finding]:
+    """Return the findings. Those of an exception in a stream have the type of the message of the
+    wire after the last native event, where it was raised.
+    """
+    if not any(finding.is_exception for finding in findings):
+        return [*findings]
+    lines, _ = _wire_lines(exchange)
+    at = _next_frame(lines, transcript)
+    if at is None:
+        return [*findings]
+    frames = [frame.json for frame in frames_of(exchange)]
+    message = _kind_of(frames[at], frames[:at])
+    return [
+        with_fields(finding, place=with_fields(finding.place, message=message))
+        if finding.is_exception
+        else finding
+        for finding in findings
+    ]
+
+
+def _next_frame(wire: Sequence[str], transcript: Transcript) -> int | None:
+    """Return the frame after the last native event before an exception. It is counted from the last
+    event with a text or call that a frame has.
+    """
+    if transcript.raised is None or not transcript.entries or not wire:
+        return None
+    frame, after, last = -1, 0, ""
+    for entry in transcript.entries:
+        after += 1
+        for fact in entry.facts:
+            text = fact.name if isinstance(fact, Call) else getattr(fact, "text", None)
+            spelled = json.dumps(text, ensure_ascii=False)
+            first = max(frame + (spelled == last), 0)
+            at = next((at for at in range(first, len(wire)) if spelled in wire[at]), None)
+            if text and at is not None:
+                frame, after, last = at, 0, spelled
+    return min(frame + after + 1, len(wire) - 1)
+
+
+def _kind_of(message: Json, before: Sequence[Json]) -> str:
+    """Return the type of a message with that of the object in it; without a type, the first field
+    that no message before has.
+    """
+    if not isinstance(message, dict):
+        return ""
+    kind = message.get("type") or message.get("event_type")
+    if not isinstance(kind, str):
+        known = {name for earlier in before for name in field_names(earlier, ())}
+        new = (name for name in field_names(message, ()) if name not in known)
+        return next((f"the first with the field {name}" for name in new), "")
+    inner = (item.get("type") for item in message.values() if isinstance(item, dict))
+    return " ".join([kind, *(f"({word})" for word in inner if isinstance(word, str))])
+
+
 def _header_view(finding: Finding, exchange: Exchange) -> LayerView | None:
     """Return the response header with the lost value of a finding, if no message has it."""
     value = finding.wire.get("first") if isinstance(finding.wire, dict) else None
@@ -88,18 +170,16 @@ def _header_view(finding: Finding, exchange: Exchange) -> LayerView | None:
     return None
 
 
-def _of_call(finding: Finding, transcript: Transcript) -> int | None:
-    """Return the native event of a call whose id is lost: the call of the finding, else the first
-    one without an id.
+def _event_of(finding: Finding, transcript: Transcript) -> int | None:
+    """Return the native event that a finding is about: that of the last finish reason or count, or
+    of a call whose id is lost. That is the call of the finding, else the first one without an id.
     """
+    stated = [(at, fact) for at, entry in enumerate(transcript.entries) for fact in entry.facts]
+    if kind := _LAST.get(finding.subject):
+        return next((at for at, fact in reversed(stated) if isinstance(fact, kind)), None)
     if finding.reason not in ("id-missing", "ids-missing"):
         return None
-    calls = [
-        (at, fact)
-        for at, entry in enumerate(transcript.entries)
-        for fact in entry.facts
-        if isinstance(fact, Call)
-    ]
+    calls = [(at, fact) for at, fact in stated if isinstance(fact, Call)]
     if number := finding.place.call:
         return calls[number - 1][0] if number <= len(calls) else None
     return next((at for at, call in calls if call.id is None), None)
@@ -193,7 +273,9 @@ def _around(
     values = _searched(finding)
     spelled = json.dumps(text, ensure_ascii=False)[1:-1]
     scores = [_shared(line, spelled) for line in lines]
-    if max(scores, default=0) < min(MIN_BEGINNING, len(spelled) or MIN_BEGINNING):
+    if at is not None and (finding.subject in _LAST or finding.is_exception):
+        scores = [int(number == at) for number in range(len(lines))]
+    elif max(scores, default=0) < min(MIN_BEGINNING, len(spelled) or MIN_BEGINNING):
         scores = [
             sum(weight for value, weight in values.items() if value in line) for line in lines
         ]

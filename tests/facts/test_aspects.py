@@ -441,6 +441,20 @@ def test_cache_reads_that_are_counted_beside_the_input_may_be_in_it() -> None:
         assert red(wire, Transcript((Entry({"cached": 100}, facts),))) == expected
 
 
+def test_a_count_may_be_divided_if_its_parts_are_in_native_events() -> None:
+    counts = {"promptTokenCount": 4793, "cachedContentTokenCount": 51, "cacheWriteTokenCount": 4425}
+    wire = answer(frame(finishReason="STOP"))
+    wire.facts.usage |= counts
+    for given, native, verdict in (
+        (317, {"read": 51, "write": 4425}, "kept"),
+        (4742, {"read": 51}, "kept"),
+        (317, {"read": 51}, "wrong"),
+        (318, {"read": 51, "write": 4425}, "wrong"),
+    ):
+        entry = Entry(native, (Finish("STOP"), Usage(input=given)))
+        assert verdicts(wire, Transcript((entry,)))["usage"] == verdict
+
+
 def test_cached_tokens_are_looked_for_in_native_events() -> None:
     counts = {"promptTokenCount": 900, "cachedContentTokenCount": 640, "totalTokenCount": 900}
     wire = answer({**frame({"text": "a"}, finishReason="STOP"), "usageMetadata": counts})

@@ -374,6 +374,14 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         "the arguments of read are passed on in pieces, not joined",
     ),
     "calls-missing": (lambda: judged(TWO_CALLS, G, STOP), '1 of 2 calls lost: f({"x": 1})'),
+    "arguments": (
+        lambda: judged(
+            stop(call_part("save", None, code="x" * 50 + "if (a < b) {")),
+            *(Call(None, "save", {"code": "x" * 50 + "if (a < b"}), STOP),
+        ),
+        'the arguments of save differ: the wire has "xxxif (a < b) {\\"}", the adapter "xxxif (a < b'
+        '\\"}"',
+    ),
     "calls": (
         lambda: judged(stop(call_part("alpha", None, x=1)), Call(None, "beta"), STOP),
         'the wire calls alpha({"x": 1}), the adapter beta({})',
@@ -538,6 +546,14 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "beside-fault": (
         lambda: judged([*counted(promptTokenCount=3), ERROR], Text("a"), Error(503, "")),
         "the answer has an error, a refusal, a fault or no end, beside which it is not asked",
+    ),
+    "thoughts-beside-output": (
+        lambda: judged(
+            counted(promptTokenCount=10, candidatesTokenCount=20, thoughtsTokenCount=99),
+            *(Text("a"), STOP, Usage(input=10, output=20 - 99, thoughts=99)),
+        ),
+        "the adapter reports output 20 and thoughts 99, but the output of its wire includes the"
+        " thoughts",
     ),
     "sum-as-total": (
         lambda: judged(

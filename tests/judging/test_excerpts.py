@@ -13,15 +13,23 @@ from harness.facts import (
     Entry,
     Facts,
     Finding,
+    Finish,
     Place,
     Raised,
     Text,
     Transcript,
+    Usage,
     call_value,
     error_finding,
 )
 from harness.judging.aspects import judge_transcript, wire_answer
-from harness.judging.excerpts import SHOWN, WIDTH, excerpts_of_answer, excerpts_of_request
+from harness.judging.excerpts import (
+    SHOWN,
+    WIDTH,
+    at_next_message,
+    excerpts_of_answer,
+    excerpts_of_request,
+)
 from harness.judging.results import LayerView
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
@@ -61,6 +69,46 @@ def test_a_lost_value_of_a_header_is_shown_in_its_header() -> None:
     in_body = replace(answer({"tier": "priority"}), headers=tier)
     view = excerpts_of_answer([finding], in_body, Transcript())["billing"][0]
     assert view.lines == (r'data: {"tier": "priority"}\n\n',)
+
+
+def test_the_event_of_a_finish_or_a_count_is_the_last_one_that_states_it() -> None:
+    entries = (
+        Entry({"n": "content_block_stop"}),
+        Entry({"end": "stop"}, (Finish("stop"), Usage(input=2))),
+        Entry({"n": "message_stop", "input": 3}),
+    )
+    for finding in (
+        Finding("finish", "lost", "finish", "MAX_TOKENS", "stop"),
+        Finding("usage", "wrong", "counts", {"input": 3}, {"input": 2}),
+    ):
+        _, native, _ = excerpts_of_answer([finding], answer({}), Transcript(entries))[
+            finding.subject
+        ]
+        assert native.first == 1
+
+
+START = {"type": "content_block_start", "content_block": {"type": "thinking"}}
+
+
+@pytest.mark.parametrize(
+    ("frames", "message"),
+    [
+        ([{"a": "Hi"}, {"a": "!"}, START, {"a": "Hi"}], "content_block_start (thinking)"),
+        ([{"a": "Hi"}, {"a": "!"}, {"c": {"b": 1}}, {"d": 1}], "the first with the field c"),
+        ([{"a": "Hi"}, {"a": "!"}, {"a": "?"}, {"d": 1}], ""),
+    ],
+)
+def test_an_exception_in_a_stream_shows_the_message_at_which_it_was_raised(
+    frames: list[Json], message: str
+) -> None:
+    entries = (Entry({"n": 1}, (Text("Hi"),)), Entry({"n": 2}, (Text("!"),)))
+    transcript = Transcript(entries, Raised("KeyError", "'signature'", crash=True))
+    finding = Finding("text", "raised", "crash", adapter={"words": "KeyError", "type": "KeyError"})
+    (found,) = at_next_message([finding], answer(*frames), transcript)
+    assert found.place.message == message
+    assert excerpts_of_answer([found], answer(*frames), transcript)["text"][0].first == 2
+    assert found.note.endswith(message)
+    assert (found.group == finding.group) == (not message)
 
 
 def test_the_line_end_of_a_cut_line_is_shown_once() -> None:
