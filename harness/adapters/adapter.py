@@ -188,6 +188,10 @@ class Adapter:
     """Gives the body of the request that the adapter sends after the answer, with the results of
     its calls, or the reason why there is no request. It raises `AdapterError`.
     """
+    ordered: bool = True
+    """Whether whoever sends the second request knows the order of text and calls in the answer: not
+    over Chat Completions.
+    """
     close: Callable[[], None] = lambda: None
     """Ends the threads and processes of the adapter. A later run starts new ones."""
     of_normalized: Callable[[Normalized, RunOptions], Output] | None = None

@@ -63,6 +63,8 @@ class GatewayWire:
     """Gives the path and body of a request, from the question and the model."""
     streams_only: bool = False
     """Whether only streamed answers are requested."""
+    ordered: bool = True
+    """Whether its answers have an order of text and calls."""
 
 
 class Gateway:
@@ -76,6 +78,7 @@ class Gateway:
 
     def __init__(self, wire: str, url: str) -> None:
         self._wire = GATEWAY_WIRES[wire]
+        self.ordered = self._wire.ordered
         split = urlsplit(url)
         self._url = url
         self._secure = split.scheme == "https"
@@ -225,7 +228,7 @@ GATEWAY_WIRES: Final[Mapping[str, GatewayWire]] = {
     "anthropic": GatewayWire("anthropic-messages", _ask_anthropic, streams_only=True),
     "anthropic-messages": GatewayWire("anthropic-messages", _ask_anthropic, streams_only=True),
     "openai-chat": GatewayWire(
-        "openai-chat", partial(_ask, "openai-compat", "/v1/chat/completions")
+        "openai-chat", partial(_ask, "openai-compat", "/v1/chat/completions"), ordered=False
     ),
     "openai-responses": GatewayWire("openai-responses", _ask_responses),
     "interactions": GatewayWire(

@@ -220,7 +220,8 @@ def make_adapter(
         close=asker.close,
     )
     if offers is not None and asker.converses:
-        return replace(adapter, second_request=run.second_request)
+        ordered = not isinstance(asker, Gateway) or asker.ordered
+        return replace(adapter, second_request=run.second_request, ordered=ordered)
     return adapter
 
 

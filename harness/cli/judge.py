@@ -295,7 +295,7 @@ def _judge_one(
         file.add(cell)
         cells.append(cell)
     file.begin_second_turn()
-    second_turns = judge_second_turns(plan.answered, adapters)
+    second_turns = judge_second_turns(plan.answered, adapters, use)
     for judged in bar(second_turns, desc=f"{first.name}, second turn", total=len(plan.answered)):
         cell = secrets.value(judged)
         file.add(cell)

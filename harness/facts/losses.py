@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from .aspects import ACCEPTED, ASPECTS, WireAnswer
-from .finding import Aspect, Finding
+from .finding import Finding
 from .finish import finish_class
 
 UNJUDGED: Final = (
@@ -19,6 +19,8 @@ UNJUDGED: Final = (
     *("safety_ratings", "usage_details", "blocks", "refusal"),
 )
 """Facts that no aspect judges. A dialect declares their loss for the cases that show it."""
+SECOND_TURN: Final = ("other_signatures",)
+"""The aspects that only the second turn has, and whose loss may be declared."""
 CONDITIONS: Final = (
     *("stop", "length", "filter", "other", "none"),
     *("failed", "call", "call:NAME", "block", "damaged", "tool_use"),
@@ -44,7 +46,7 @@ class DeclaredLoss:
     meaning: str = field(default="", compare=False)
     """Describes the loss in a report."""
 
-    def covers(self, aspect: Aspect, answer: WireAnswer, finding: Finding) -> bool:
+    def covers(self, aspect: str, answer: WireAnswer, finding: Finding) -> bool:
         """Return whether the loss of this aspect of this answer is declared. Where the ``finding``
         has the names of the lost calls, ``call:NAME`` covers no call of another name. A request
         is no answer: its rules are declared where it is judged.
@@ -70,9 +72,11 @@ class DeclaredLoss:
 
 
 def read_losses(text: str) -> tuple[DeclaredLoss, ...]:
-    """Return the losses of a text such as ``media, code, finish[call]``. Raises ValueError."""
-    items = filter(None, (part.strip() for part in text.split(",")))
-    return tuple(_read(item, ("*", *ASPECTS)) for item in items)
+    """Return the losses of a text such as ``media, code, finish[call]``. A name may have blanks, as
+    in a report. Raises ValueError.
+    """
+    items = filter(None, ("_".join(part.split()) for part in text.split(",")))
+    return tuple(_read(item, ("*", *ASPECTS, *SECOND_TURN)) for item in items)
 
 
 def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:

@@ -244,10 +244,12 @@ def items_with_second_turn(
 
 
 def judge_second_turns(
-    items: Sequence[JudgedExchange], adapters: Sequence[Adapter]
+    items: Sequence[JudgedExchange], adapters: Sequence[Adapter], use: LossUse | None = None
 ) -> Iterator[Result]:
-    """Judge the request that follows each answer. `items_with_second_turn` has the items."""
-    return _spread(items, adapters, _judge_second_turn)
+    """Judge the request that follows each answer. `items_with_second_turn` has the items. The
+    declared losses are added to ``use``.
+    """
+    return _spread(items, adapters, partial(_judge_second_turn, use={} if use is None else use))
 
 
 def _goes_on(item: JudgedExchange, adapter: Adapter) -> bool:
@@ -260,7 +262,7 @@ def _goes_on(item: JudgedExchange, adapter: Adapter) -> bool:
     return whole and has_content and not answer.program and stopped
 
 
-def _judge_second_turn(item: JudgedExchange, adapter: Adapter) -> Result:
+def _judge_second_turn(item: JudgedExchange, adapter: Adapter, use: LossUse) -> Result:
     adapter = adapter.with_options(item.options)
     assert adapter.second_request is not None  # see judge_second_turns
     variants = tuple(variants_of_wire(item.exchange, adapter.options.provider))
@@ -300,6 +302,7 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter) -> Result:
         body=request,
         rules=provider.history,
         given=_given(facts, item.exchange, provider),
+        ordered=adapter.ordered,
     )
     judged = judge(facts)
     # A client that can't ask for thoughts does not know them, and sends them back as text.
@@ -314,11 +317,29 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter) -> Result:
         if in_its_language["calls"].verdict == "kept":
             judged = in_its_language
             judged["calls"] = Finding("calls", "not_asked", "only-doubles")
-    findings = list(judged.values())
+    findings = list(_without_declared_losses(judged, _answer(item, adapter), adapter.losses, use))
     if first and first.path:
         question = Question(item.exchange, item.options, turn=2)
         findings.append(judge_request(SentRequest(first.path, body), question, adapter))
     return _with_findings(blank, findings, excerpts_of_request(findings, item.exchange, request))
+
+
+def _without_declared_losses(
+    judged: Mapping[SecondTurnAspect, Finding],
+    answer: WireAnswer,
+    losses: Sequence[DeclaredLoss],
+    use: LossUse,
+) -> Iterator[Finding]:
+    """Yield the findings; a lost aspect whose loss is declared is not carried."""
+    for aspect, finding in judged.items():
+        is_lost = finding.verdict == "lost"
+        covering = [loss for loss in losses if loss.covers(aspect, answer, finding)]
+        for loss in covering if finding.verdict != "not_asked" else ():
+            use[loss] = is_lost or use.get(loss, False)
+        if covering and is_lost:
+            yield Finding(aspect, "not_carried", "declared", str(covering[0]))
+        else:
+            yield finding
 
 
 def _is_red(findings: Mapping[SecondTurnAspect, Finding], aspect: SecondTurnAspect) -> bool:

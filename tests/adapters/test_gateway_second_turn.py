@@ -205,6 +205,10 @@ def drops_the_text(parts: list[Any], results: list[Any]) -> None:
     del parts[0]
 
 
+def puts_the_text_behind_the_calls(parts: list[Any], results: list[Any]) -> None:
+    parts.append(parts.pop(0))
+
+
 def drops_the_image(parts: list[Any], results: list[Any]) -> None:
     del results[1]["functionResponse"]["parts"]
 
@@ -214,7 +218,7 @@ def moves_the_image(parts: list[Any], results: list[Any]) -> None:
     first["parts"] = second.pop("parts")
 
 
-ASPECTS = ("calls", "ids", "results", "signatures", "text")
+ASPECTS = ("accepted", "calls", "ids", "results", "signatures", "text")
 
 
 @pytest.mark.parametrize("wire", ["gemini", "openai-chat"])
@@ -247,6 +251,7 @@ def test_a_faithful_gateway_keeps_the_second_turn(wire: str, upstream: str, tmp_
                 (drops_the_text, ("text", "lost", "sent-text", None)),
             )
         ),
+        ("gemini", puts_the_text_behind_the_calls, ("text", "wrong", "text-beyond-call", 1)),
         ("gemini", drops_the_image, ("results", "lost", "result-image-not-sent", 2)),
         ("gemini", moves_the_image, ("results", "wrong", "result-image-of-another", 2)),
     ],
@@ -261,6 +266,15 @@ def test_a_faulty_gateway_is_caught_by_name(
         for found in cell.red_findings
     ]
     assert red[:1] == [finding]
+
+
+def test_over_chat_completions_nobody_knows_the_order_of_text_and_calls(
+    upstream: str, tmp_path: Path
+) -> None:
+    moved = translates("openai-chat", upstream, puts_the_text_behind_the_calls)
+    with gateway(moved) as (url, _):
+        cell = judged(adapter_of("openai-chat", url, tmp_path))
+    assert not cell.red_findings
 
 
 def test_a_gateway_that_refuses_the_results_is_an_error(upstream: str, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """All faults, and the table of what each of them shows.
 
 A fault shows itself in the way of its kind: a fault of an answer in a fact, by a law about facts; a
-fault of a request, a program or a client in its cells. `SHOWN` has a row for each fault of an
+fault of a request, a program or a client in its cells; a fault of a history by its own aspect of
+the second turn. `SHOWN` has a row for each fault of an
 answer that the laws about facts don't find. All faults of answers are also found by a case or a law
 of their event model.
 """
@@ -27,6 +28,7 @@ from . import (
 )
 from .clients import CLIENT_FAULTS
 from .faults import Fault
+from .histories import HISTORY_FAULTS
 from .pipeline import ANSWER_FAULTS
 from .programs import PROGRAM_FAULTS
 from .requests import REQUEST_FAULTS
@@ -37,13 +39,18 @@ FILED: Final = (
 )
 """The modules that file faults when they are imported."""
 KINDS: Final[dict[str, dict[str, Fault]]] = {
+    "history": {**HISTORY_FAULTS},
     "answer": {**ANSWER_FAULTS},
     "request": {**REQUEST_FAULTS},
     "program": {**PROGRAM_FAULTS},
     "client": {**CLIENT_FAULTS},
 }
+"""The kinds of faults. Those of histories have no event model, and so no cell of a case."""
 FAULTS: Final = {
-    f"{kind} of {name}": fault for kind, faults in KINDS.items() for name, fault in faults.items()
+    f"{kind} of {name}": fault
+    for kind, faults in KINDS.items()
+    for name, fault in faults.items()
+    if kind != "history"
 }
 
 

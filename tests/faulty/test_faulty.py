@@ -27,6 +27,7 @@ from tests.faulty import by_facts
 from tests.faulty.cells import all_cells, cells, differing_cells, ours, recorded, run
 from tests.faulty.clients import ClientFault
 from tests.faulty.faults import CASSETTE, Fault
+from tests.faulty.histories import HISTORY_FAULTS, WIRES, HistoryFault
 from tests.faulty.pipeline import ANSWER_FAULTS, AnswerFault
 from tests.faulty.programs import ProgramFault
 from tests.faulty.requests import RequestFault
@@ -190,6 +191,24 @@ def test_no_fault_survives(name: str, record_property: RecordProperty) -> None:
     )
 
 
+@pytest.mark.parametrize("name", HISTORY_FAULTS)
+def test_a_fault_of_a_history_is_red_by_its_own_aspect(
+    name: str, record_property: RecordProperty
+) -> None:
+    fault = HISTORY_FAULTS[name]
+    red = {finding.subject: finding for finding in fault.result.red_findings}
+    record_property(CAUGHT, row(f"history of {name}", fault.says, f"second turn: {[*red]}"))
+    assert red[fault.aspect].reason == fault.reason, red
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_history_without_a_fault_is_kept(wire: str) -> None:
+    result = HistoryFault(wire).result
+    assert result.verdict == "passed", result.findings
+    assert set(result.aspects.values()) == {"kept"}
+    assert result.aspects.keys() >= {"calls", "ids", "results", "text"}
+
+
 @pytest.mark.parametrize("name", ANSWER_FAULTS)
 def test_a_fault_shows_what_its_row_says(name: str) -> None:
     fault = ANSWER_FAULTS[name]
@@ -207,7 +226,8 @@ def test_each_row_is_about_a_fault() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "least"), [("answer", 225), ("request", 87), ("program", 18), ("client", 8)]
+    ("kind", "least"),
+    [("answer", 225), ("request", 87), ("program", 18), ("client", 8), ("history", 54)],
 )
 def test_no_fault_is_lost(kind: str, least: int) -> None:
     assert len(KINDS[kind]) >= least  # an event model adds four faults

@@ -9,8 +9,14 @@ import pytest
 
 from harness.adapters import AdapterError, RunOptions
 from harness.adapters.adapter import Output
-from harness.facts import Entry, Raised, Text, Transcript
-from harness.judging.aspect_run import JudgedExchange, judge_items, judge_second_turns
+from harness.facts import Entry, Raised, Text, Transcript, read_losses
+from harness.judging.aspect_run import (
+    JudgedExchange,
+    LossUse,
+    judge_items,
+    judge_second_turns,
+    unused_losses,
+)
 from harness.judging.judge_results import AdapterResults, JudgeResults
 from harness.report import render_index
 from harness.report.aspect_text import results_text
@@ -72,6 +78,34 @@ def test_a_language_with_only_doubles_may_round_what_it_sends_back(
     [cell] = judge_second_turns([JudgedExchange("calls", 1, exchange(body))], [adapter])
     assert cell.aspects["calls"] == verdict
     assert ("results" in cell.aspects) is (verdict != "wrong")
+
+
+@pytest.mark.parametrize(
+    ("losses", "verdict", "unused"),
+    [
+        ("", "lost", ()),
+        ("other signatures", "not_carried", ()),
+        ("other_signatures", "not_carried", ()),
+        ("text", "lost", ("text",)),
+    ],
+)
+def test_a_loss_of_the_second_turn_may_be_declared(
+    losses: str, verdict: str, unused: tuple[str, ...]
+) -> None:
+    part = b'{"text": "Hi", "thoughtSignature": "QUJD"}'
+    body = b'{"candidates": [{"content": {"parts": [%s]}, "finishReason": "STOP"}]}'
+    content = b"data: " + body % part + b"\n\n"
+    turns = (("model", "Hi"), ("user", "Go on."))
+    contents = [{"role": role, "parts": [{"text": text}]} for role, text in turns]
+    second = json.dumps({"contents": contents}).encode()
+    adapter = replace(
+        facts_adapter(), losses=read_losses(losses), second_request=lambda answer, options: second
+    )
+    use: LossUse = {}
+    item = JudgedExchange("signed", 1, exchange(content))
+    [cell] = judge_second_turns([item], [adapter], use)
+    assert cell.aspects["other_signatures"] == verdict
+    assert unused_losses(use) == unused
 
 
 @pytest.mark.parametrize(("declared", "verdict"), [("f", "lost"), ("g", "not_asked")])

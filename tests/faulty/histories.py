@@ -1,5 +1,7 @@
-"""The request after an answer on Anthropic's wire and on OpenAI's two: a faithful one is kept, and
-each planted fault is red by its own aspect.
+"""Faults of the request after an answer, on Anthropic's wire and on OpenAI's two.
+
+A client keeps the history of one answer, with one change. Each change is one that public clients
+make, or that the service refuses.
 """
 
 from __future__ import annotations
@@ -7,13 +9,17 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import pytest
+from harness.adapters import Adapter, Output, RunOptions
+from harness.adapters.adapter import FACTS
+from harness.facts import Transcript
+from harness.judging.aspect_run import JudgedExchange, judge_second_turns
+from harness.judging.results import Result
+from harness.stream.exchange import Exchange, Request
 
-from harness.facts import Facts, Finding
-from harness.providers.oracle import gather_messages, gather_openai
-from tests.support.second_turn import judge_second_turn
+from .faults import Fault
 
 Body = dict[str, Any]
 Change = Callable[[list[Any]], Any]
@@ -115,31 +121,78 @@ ASKED: Body = {"role": "user", "content": "Weather?"}
 
 
 class Wire(NamedTuple):
-    """An answer, and the messages or items that follow the prompt in a faithful request."""
+    """An answer to `ASKED`, and the messages or items that follow it in a faithful request."""
 
     provider: str
-    answer: Facts
+    path: str
+    answer: Body
     history: list[Body]
 
-    def findings(self, change: Change) -> dict[str, Finding]:
-        """The findings of a request with a changed history."""
-        history = copy.deepcopy(self.history)
-        change(history)
-        field = "input" if self.history[0].get("type") == "reasoning" else "messages"
-        body = {field: [ASKED, *history]}
-        found = judge_second_turn(self.answer, body, self.provider, given=[True, True])
-        return {str(aspect): finding for aspect, finding in found.items()}
+    @property
+    def field(self) -> str:
+        """The field of the history."""
+        return "input" if self.path.endswith("responses") else "messages"
+
+    @property
+    def exchange(self) -> Exchange:
+        """The answer as a recording, whose request declares the tool."""
+        declared = {"name": "w", "input_schema": {}, "parameters": {}}
+        tool: Body = {"type": "custom", **declared}
+        if self.provider == "openai":
+            tool = {"type": "function", **declared, "function": declared}
+        body = {"model": "m", self.field: [ASKED], "tools": [tool]}
+        request = Request("POST", f"https://api.example{self.path}", {}, json.dumps(body).encode())
+        reads = ((None, json.dumps(self.answer).encode()),)
+        headers = {"content-type": ["application/json"]}
+        return Exchange(
+            *(request, 200, headers, reads, "complete"), provider=self.provider, streamed=False
+        )
 
 
 WIRES = {
     "messages": Wire(
         "anthropic",
-        gather_messages(json.dumps(MESSAGE).encode()),
+        "/v1/messages",
+        MESSAGE,
         [{"role": "assistant", "content": BLOCKS}, {"role": "user", "content": BLOCK_RESULTS}],
     ),
-    "responses": Wire("openai", gather_openai(json.dumps(RESPONSE).encode()), [*ITEMS, *OUTPUTS]),
-    "chat": Wire("openai", gather_openai(json.dumps(COMPLETION).encode()), [CHAT, *TOOLS]),
+    "responses": Wire("openai", "/v1/responses", RESPONSE, [*ITEMS, *OUTPUTS]),
+    "chat": Wire("openai", "/v1/chat/completions", COMPLETION, [CHAT, *TOOLS]),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFault(Fault):
+    """A client of a wire (`dialect`) with one fault in its second request. ``aspect`` and
+    ``reason``: those of the finding.
+    """
+
+    change: Change = lambda history: None
+    aspect: str = ""
+    reason: str = ""
+
+    @property
+    def adapter(self) -> Adapter:
+        """The fault as an adapter under test."""
+        wire = WIRES[self.dialect]
+
+        def second_request(exchange: Exchange, options: RunOptions) -> bytes:
+            history = copy.deepcopy(wire.history)
+            self.change(history)
+            return json.dumps({"model": "m", wire.field: [ASKED, *history]}).encode()
+
+        return Adapter(name=self.name, model=FACTS, run=_silent, second_request=second_request)
+
+    @property
+    def result(self) -> Result:
+        """The result of its second turn."""
+        item = JudgedExchange(self.dialect, 1, WIRES[self.dialect].exchange)
+        [result] = judge_second_turns([item], [self.adapter])
+        return result
+
+
+def _silent(exchange: Exchange, options: RunOptions) -> Output:
+    return Output.of_transcript(Transcript())
 
 
 def blocks(change: Change) -> Change:
@@ -235,43 +288,7 @@ FAULTS: list[tuple[str, str, Change, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_a_faithful_history_is_kept(wire: str) -> None:
-    findings = WIRES[wire].findings(lambda history: None)
-    assert {finding.verdict for finding in findings.values()} == {"kept"}
-    assert findings.keys() >= {"calls", "ids", "results", "text"}
-
-
-@pytest.mark.parametrize(
-    ("wire", "change", "aspect", "reason"),
-    [(wire, change, aspect, reason) for wire, _, change, aspect, reason in FAULTS],
-    ids=[f"{wire}: {name}" for wire, name, *_ in FAULTS],
-)
-def test_each_fault_is_red_by_its_own_aspect(
-    wire: str, change: Change, aspect: str, reason: str
-) -> None:
-    red = {name: one for name, one in WIRES[wire].findings(change).items() if one.red}
-    assert red[aspect].reason == reason, red
-    assert len(red) <= 2, red
-
-
-def test_texts_of_a_message_of_chat_may_be_parts_beside_its_calls() -> None:
-    def in_parts(history: list[Body]) -> None:
-        history[0]["content"] = [{"type": "text", "text": "I "}, {"type": "text", "text": "look."}]
-
-    assert not any(finding.red for finding in WIRES["chat"].findings(in_parts).values())
-
-
-@pytest.mark.parametrize(
-    ("more", "kept"),
-    [
-        ([], {"previous_response_id": "resp_1"}),
-        ([{"type": "item_reference", "id": "rs_1"}, {"type": "item_reference", "id": "fc_a"}], {}),
-    ],
-    ids=["a stored response", "stored items"],
-)
-def test_only_results_follow_a_stored_response(more: list[Body], kept: Body) -> None:
-    for outputs, red in ((OUTPUTS, set()), (OUTPUTS[:1], {"results"})):
-        body = {**kept, "input": [*more, *outputs]}
-        findings = judge_second_turn(WIRES["responses"].answer, body, "openai", given=[True, True])
-        assert {str(name) for name, finding in findings.items() if finding.red} == red
+HISTORY_FAULTS = {
+    f"{wire}: {name}": HistoryFault(wire, name, name, change, aspect, reason)
+    for wire, name, change, aspect, reason in FAULTS
+}
