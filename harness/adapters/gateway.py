@@ -45,10 +45,10 @@ MAX_BODY: Final = 64 * 1024 * 1024
 def upstream_address() -> tuple[str, int]:
     """Return the host and port at which exchanges are served to gateways. Raises `AdapterError`."""
     text = os.environ.get(GATEWAY_ADDRESS) or DEFAULT_ADDRESS
-    host, _, port = text.rpartition(":")
+    host, _, port = text.removeprefix("http://").rstrip("/").rpartition(":")
     if not host or not port.isdecimal():
         raise AdapterError(
-            f"{GATEWAY_ADDRESS} is {text!r}; expected HOST:PORT, such as {DEFAULT_ADDRESS}"
+            f"{GATEWAY_ADDRESS} is {text!r}; expected HOST:PORT or a URL, such as {DEFAULT_ADDRESS}"
         )
     return host, int(port)
 

@@ -86,7 +86,17 @@ class ServedEndpoint:
                 return refused(request, broken)
         if answer := self._stored.answer(request):
             return answer
+        if rule := self._refused_count(request):
+            return refused(request, rule)
         return made_up(request, self._models) or self._not_found(request)
+
+    def _refused_count(self, request: HttpRequest) -> BrokenRule | None:
+        """Return a rule that a request breaks that counts the tokens of another request."""
+        counted = request.url.partition("?")[0].removesuffix("/count_tokens")
+        identity = detect_provider(request.method, counted, request.body, b"")
+        levels = _REFUSED[self.options.strictness]
+        broken = find_broken_rules(request.body, identity, lambda: self._given)
+        return next((rule for rule in broken if rule.rule.level in levels), None)
 
     def _has_recordings(self, identity: Identity) -> bool:
         """Return whether the wire of a request has recordings of its own, which need no

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from harness.adapters import AdapterError
+from harness.adapters.gateway import upstream_address
 from harness.adapters.named import make_adapter, read_line
 from harness.facts import Call, Error, Finish, Raw, Text, Thought, Transcript, Usage
 from harness.providers import with_provider
@@ -255,6 +256,12 @@ def test_a_gateway_is_asked_once_per_model_of_an_unsupported_wire(
         "path /v1beta/models/gemini-x:streamGenerateContent belongs to gemini-api,"
     )
     assert "the offered exchange is from code-assist" in reason
+
+
+def test_the_address_for_gateways_may_be_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("127.0.0.1:8801", "http://127.0.0.1:8801", "http://127.0.0.1:8801/"):
+        monkeypatch.setenv("HARNESS_GATEWAY_ADDRESS", text)
+        assert upstream_address() == ("127.0.0.1", 8801)
 
 
 def test_the_address_for_gateways_is_checked(

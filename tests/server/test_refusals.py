@@ -86,8 +86,12 @@ def answering(**result_fields: Any) -> dict[str, Any]:
 
 
 CALL = call("f", **SIGNED)
+AS_JSON, TEXT = {"responseMimeType": "application/json"}, {"type": "STRING"}
 PLACEHOLDER = "skip_thought_signature_validator"
 THINKING = {"thinkingConfig": {"thinkingBudget": 1, "thinkingLevel": "LOW"}}
+
+STREAMED = "logprobs-in-stream"
+"""The rule that depends on the mode of the request."""
 
 # rule → model, a request that breaks it, the API's words, a similar request that keeps it
 CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
@@ -234,7 +238,51 @@ CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
         NEW,
         declared(schema({"type": "INTEGER", "enum": ["1"]})),
         f"* GenerateContentRequest.{PARAMETERS}.properties[b].enum: only allowed for STRING type",
-        declared(schema({"type": "STRING", "enum": ["1"]})),
+        declared(schema({"type": "INTEGER", "format": "enum", "enum": ["1"]})),
+    ),
+    "schema-object": (
+        NEW,
+        declared(schema({"type": "STRING", "required": ["z"]})),
+        f"* GenerateContentRequest.{PARAMETERS}.properties[b].required: only allowed for OBJECT type",
+        declared(schema({"type": "STRING", "required": []})),
+    ),
+    "items-empty": (
+        NEW,
+        declared(schema({"type": "ARRAY", "items": {}})),
+        f"* GenerateContentRequest.{PARAMETERS}.properties[b].items: missing field.",
+        declared(schema({"type": "ARRAY", "items": {"type": "STRING"}})),
+    ),
+    "schema-twice": (
+        NEW,
+        body(
+            USER, generationConfig={**AS_JSON, "responseSchema": TEXT, "responseJsonSchema": TEXT}
+        ),
+        "generationConfig: responseSchema must be omitted when responseJsonSchema is set.",
+        body(USER, generationConfig={**AS_JSON, "responseSchema": TEXT}),
+    ),
+    "schema-without-type": (
+        NEW,
+        body(USER, generationConfig={"responseJsonSchema": TEXT}),
+        "response_mime_type must be set when response_json_schema is set.",
+        body(USER, generationConfig={**AS_JSON, "responseJsonSchema": TEXT}),
+    ),
+    "function-undeclared": (
+        NEW,
+        declared(toolConfig={"functionCallingConfig": {"allowedFunctionNames": ["g"]}}),
+        "Allowed function name g is not in the function declarations.",
+        declared(toolConfig={"functionCallingConfig": {"allowedFunctionNames": ["f"]}}),
+    ),
+    "stop-sequences": (
+        NEW,
+        body(USER, generationConfig={"stopSequences": [*"abcdef"]}),
+        "Unable to submit request because it has 6 stop sequences",
+        body(USER, generationConfig={"stopSequences": [*"abcde"]}),
+    ),
+    "field-twice": (
+        NEW,
+        body(USER, serviceTier="standard", service_tier="standard"),
+        'Invalid JSON payload received. Duplicate field "service_tier".',
+        body(USER, serviceTier="standard"),
     ),
     "schema-required": (
         NEW,
@@ -394,7 +442,9 @@ def test_every_rule_has_a_case_and_a_line_in_the_docs() -> None:
     assert sorted(rows) == sorted(
         (rule.name, words.get(rule.level, rule.level), rule.refused, rule.source) for rule in RULES
     )
-    assert sorted(CASES) == sorted(rule.name for rule in RULES if "gemini-api" in rule.wires)
+    assert sorted([*CASES, STREAMED]) == sorted(
+        rule.name for rule in RULES if "gemini-api" in rule.wires
+    )
     vertex = [rule.name for rule in RULES if rule.wires == ("vertex-ai",)]
     assert sorted(VERTEX_CASES) == sorted(vertex)
 
@@ -447,6 +497,11 @@ def named_result(name: str, call_id: str) -> dict[str, Any]:
 CALLS = turn("model", named_call("f", "1"), named_call("g", "2"))
 # rule → a request that Vertex AI refuses and the Gemini API answers, and one that both answer
 VERTEX_CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "schema-root": (declared({"type": "STRING"}), declared({"type": "OBJECT"})),
+    "stop-sequences-empty": (
+        body(USER, generationConfig={"stopSequences": []}),
+        body(USER, generationConfig={"stopSequences": ["a"]}),
+    ),
     "results-split": (
         body(
             USER,
@@ -468,6 +523,18 @@ def rules_broken(wire: str, model: str, request: dict[str, Any]) -> dict[str, st
     identity = Identity(wire, generates=True, model=model)
     broken = find_broken_rules(json.dumps(request).encode(), identity, lambda: given_by([]))
     return {item.rule.name: item.message for item in broken if item.rule.level == "api"}
+
+
+def test_log_probabilities_are_refused_in_a_stream() -> None:
+    asked = json.dumps(body(USER, generationConfig={"responseLogprobs": True})).encode()
+    for wire, streamed, broken in (
+        ("gemini-api", True, [STREAMED]),
+        ("gemini-api", False, []),
+        ("vertex-ai", True, []),
+    ):
+        identity = Identity(wire, generates=True, streamed=streamed, model=OLD)
+        rules = find_broken_rules(asked, identity, lambda: given_by([]))
+        assert [item.rule.name for item in rules] == broken
 
 
 @pytest.mark.parametrize("name", VERTEX_CASES)

@@ -102,6 +102,24 @@ MESSAGES_CASES: Final[dict[str, tuple[Body, str, Body]]] = {
         "messages.1.content.0: Invalid `signature` in `thinking` block",
         LOOP,
     ),
+    "thinking-moved": (
+        messages(ASK, said(THOUGHT, THOUGHT, USE), sent(RESULT), **ENABLED),
+        (
+            "messages.1.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant"
+            " message cannot be modified."
+        ),
+        LOOP,
+    ),
+    "temperature-range": (
+        messages(ASK, temperature=1.2),
+        "temperature: range: 0..1",
+        messages(ASK, temperature=1),
+    ),
+    "tool-name": (
+        messages(ASK, tools=[{"name": "a.b", "input_schema": {"type": "object"}}]),
+        "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
+        messages(ASK, tools=[{"name": "a-b", "input_schema": {"type": "object"}}]),
+    ),
     "forced-with-thinking": (
         messages(ASK, tool_choice={"type": "any"}, **ENABLED),
         "Thinking may not be enabled when tool_choice forces tool use.",
@@ -193,6 +211,23 @@ RESPONSES_CASES: Final[dict[str, tuple[str, Body, str, Body, Body]]] = {
         ),
         INPUT,
         given_items(QUESTION, {key: CALL[key] for key in CALL if key != "id"}, OUTPUT),
+    ),
+    "item-id-prefix": (
+        RESPONSES,
+        given_items(QUESTION, REASONING, {**CALL, "id": "call_1"}, OUTPUT),
+        "Invalid 'input[2].id': 'call_1'. Expected an ID that begins with 'fc'.",
+        {"param": "input[2].id", "code": "invalid_id_prefix"},
+        STATELESS,
+    ),
+    "id-too-long": (
+        RESPONSES,
+        given_items(QUESTION, REASONING, {**CALL, "id": "fc_" + 62 * "x"}, OUTPUT),
+        (
+            "Invalid 'input[2].id': string too long. Expected a string with maximum length 64, but"
+            " got a string with length 65 instead."
+        ),
+        {"param": "input[2].id", "code": "string_above_max_length"},
+        given_items(QUESTION, REASONING, {**CALL, "id": "fc_" + 61 * "x"}, OUTPUT),
     ),
     "chat-messages-missing": (
         CHAT,
@@ -349,6 +384,35 @@ def test_the_messages_api_refuses_in_its_own_shape(server: Server) -> None:
     assert "(rule messages-missing, " in server.warnings[-1]
 
 
+def test_thinking_must_stay_between_the_tools_of_the_service() -> None:
+    """A client that moves all thinking to the front changes the order of the answer."""
+    other = {**THOUGHT, "thinking": "Now.", "signature": "VEVYVQ=="}
+    tool = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    blocks: list[Body] = [THOUGHT, tool, found, other, USE]
+    events: list[Body] = [{"type": "message_start", "message": {**MESSAGE, "content": []}}]
+    for index, block in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": index, "content_block": block})
+        events.append({"type": "content_block_stop", "index": index})
+    answer = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+    streamed = with_provider(exchange(MESSAGES, messages(ASK, stream=True), answer.encode()))
+
+    def names(*sent_back: Body) -> list[str]:
+        body = json.dumps(messages(ASK, said(*sent_back), sent(RESULT), **ENABLED)).encode()
+        identity = detect_provider("POST", f"http://localhost{MESSAGES}", body, b"")
+        rules = find_broken_rules(body, identity, lambda: given_by([streamed]))
+        return [broken.rule.name for broken in rules]
+
+    assert names(*blocks) == []
+    assert names(THOUGHT, other, tool, found, USE) == ["thinking-moved"]
+
+
+def test_a_request_that_counts_tokens_is_refused_by_the_same_rules(server: Server) -> None:
+    path = f"{MESSAGES}/count_tokens"
+    assert post(server, path, messages(ASK)).json().keys() == {"input_tokens"}
+    assert post(server, path, messages()).headers["x-harness"] == "refused by rule messages-missing"
+
+
 def test_claude_on_vertex_ai_is_refused_in_the_shape_of_the_messages_api(server: Server) -> None:
     path = "/v1/projects/p/locations/us-east5/publishers/anthropic/models/m:streamRawPredict"
     body = {**messages(ASK, said(USE)), "anthropic_version": "vertex-2023-10-16"}
@@ -359,6 +423,7 @@ def test_claude_on_vertex_ai_is_refused_in_the_shape_of_the_messages_api(server:
 
 def test_the_apis_of_openai_refuse_in_their_own_shape(server: Server) -> None:
     for name, (path, body, words, fields, kept) in OPENAI_CASES.items():
+        server.behave(strictness="strict" if name == "reasoning-missing" else "api")
         response = post(server, path, body)
         error = response.json()["error"]
         message = error.pop("message")

@@ -6,6 +6,7 @@ https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, Final
@@ -16,6 +17,9 @@ from ..request_rules import Body, RequestRule, RequestRules, RuleBreak, ServedVa
 from .mirror import normal_form
 
 _THINKING: Final = ("thinking", "redacted_thinking")
+_NAME: Final = re.compile("[a-zA-Z0-9_-]{1,128}")
+_AFTER: Final = "after "
+"""Before the signature of a thinking block: a key for the thinking before it."""
 _Block = dict[str, Any]
 
 
@@ -149,6 +153,45 @@ def _thinking_changed(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
                 )
 
 
+def _thinking_moved(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    """Find thinking of the last answer that has other thinking directly before it than it had."""
+    answers = [turn for turn in _turns(body) if turn[0][1] == "assistant"]
+    for index, _, blocks in answers[-1] if answers else ():
+        for place, (mark, before) in enumerate(_thinking_before(blocks)):
+            if mark and given.get(_AFTER + mark, before) != before:
+                yield RuleBreak(
+                    f"messages.{index}.content.{place}: `thinking` or `redacted_thinking` blocks in"
+                    " the latest assistant message cannot be modified. These blocks must remain as"
+                    " they were in the original response."
+                )
+
+
+def _thinking_before(blocks: Sequence[_Block]) -> Iterator[tuple[str, str]]:
+    """Yield the signature of each block, and that of the thinking directly before it; "" for a
+    block that is no thinking.
+    """
+    before = ""
+    for block in blocks:
+        mark = str(block.get("signature") or "") if block.get("type") == "thinking" else ""
+        yield mark, before
+        before = mark
+
+
+def _temperature(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    temperature = body.get("temperature")
+    if isinstance(temperature, int | float) and not 0 <= temperature <= 1:
+        yield RuleBreak("temperature: range: 0..1")
+
+
+def _tool_name(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    for number, tool in enumerate(objects_in(body.get("tools"))):
+        name = tool.get("name")
+        if isinstance(name, str) and not _NAME.fullmatch(name):
+            yield RuleBreak(
+                f"tools.{number}.custom.name: String should match pattern '^{_NAME.pattern}$'"
+            )
+
+
 def _forced_with_thinking(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
     thinking, choice = body.get("thinking"), body.get("tool_choice")
     forced = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
@@ -157,14 +200,36 @@ def _forced_with_thinking(body: Body, given: ServedValues) -> Iterator[RuleBreak
 
 
 def _given(asked: Body, answer: Sequence[Any]) -> dict[str, str]:
-    """Return signature → thinking, of the blocks in a request and in its answer."""
+    """Return signature → thinking, of the blocks in a request and in its answer, and `_AFTER` with
+    a signature → the signature of the thinking directly before it.
+    """
+    answers = [blocks for _, _, blocks in _messages(asked)] + [_served_blocks(answer)]
     blocks = [block for _, _, blocks in _messages(asked) for block in blocks]
     blocks += objects_in(normal_form(answer)["content"])
-    return {
+    before = [pair for blocks in answers for pair in _thinking_before(blocks)]
+    return {_AFTER + mark: signature for mark, signature in before if mark} | {
         str(block["signature"]): str(block.get("thinking") or "")
         for block in blocks
         if block.get("type") == "thinking" and block.get("signature")
     }
+
+
+def _served_blocks(answer: Sequence[Any]) -> list[_Block]:
+    """Return the types and signatures of all blocks of an answer, also those of server tools."""
+    blocks: dict[Any, _Block] = {}
+    for message in objects_in(answer):
+        match message:
+            case {"type": "message", "content": list(content)}:
+                return objects_in(content)
+            case {"type": "content_block_start", "index": int(index), "content_block": dict(block)}:
+                blocks[index] = dict(block)
+            case {
+                "type": "content_block_delta",
+                "index": int(index),
+                "delta": {"type": "signature_delta", "signature": signature},
+            } if index in blocks:
+                blocks[index]["signature"] = signature
+    return [*blocks.values()]
 
 
 _DOCS: Final = "https://platform.claude.com/docs/en"
@@ -220,6 +285,26 @@ REFUSALS: Final = RequestRules(
             "Thinking with a signature, or a text, that is not in the served exchanges.",
             f"{_THREAD}/anthropics/anthropic-sdk-python/issues/1598",
             _thinking_changed,
+        ),
+        RequestRule(
+            "thinking-moved",
+            "Thinking of the last answer that directly follows other thinking than in the served"
+            " exchange.",
+            f"{_THREAD}/anthropics/claude-code/issues/63574",
+            _thinking_moved,
+        ),
+        RequestRule(
+            "temperature-range",
+            "A `temperature` below 0 or above 1.",
+            f"{_THREAD}/anthropics/anthropic-sdk-python/issues/893",
+            _temperature,
+        ),
+        RequestRule(
+            "tool-name",
+            "A tool name with characters other than letters, digits, `_` and `-`, or with more than"
+            " 128 characters.",
+            f"{_THREAD}/home-assistant/core/issues/147760",
+            _tool_name,
         ),
         RequestRule(
             "forced-with-thinking",

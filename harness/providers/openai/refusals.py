@@ -19,6 +19,12 @@ _CALLS: Final = {
     "custom_tool_call": "custom_tool_call_output",
 }
 """The type of a call that the application answers → the type of its output."""
+_PREFIXES: Final = {"message": "msg", "reasoning": "rs", "function_call": "fc"}
+"""The type of an item → the beginning of its id."""
+MAX_ID: Final = 64
+"""The maximum number of characters of an id."""
+_SERVED: Final = "served "
+"""Before the id of an item: a key that shows that a served exchange has the id."""
 _IN_INPUT: Final = {"param": "input"}
 _Item = dict[str, Any]
 
@@ -102,6 +108,30 @@ def _previous_unknown(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
         )
 
 
+def _id_prefix(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    for number, item in enumerate(_items(body)):
+        name, prefix = item.get("id"), _PREFIXES.get(_type(item))
+        is_made = isinstance(name, str) and name and _SERVED + name not in given
+        if prefix and is_made and not str(name).startswith(prefix):
+            param = f"input[{number}].id"
+            yield RuleBreak(
+                f"Invalid '{param}': '{name}'. Expected an ID that begins with '{prefix}'.",
+                {"param": param, "code": "invalid_id_prefix"},
+            )
+
+
+def _id_too_long(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
+    for number, item in enumerate(_items(body)):
+        for field in ("id", "call_id"):
+            if isinstance(name := item.get(field), str) and len(name) > MAX_ID:
+                param = f"input[{number}].{field}"
+                yield RuleBreak(
+                    f"Invalid '{param}': string too long. Expected a string with maximum length"
+                    f" {MAX_ID}, but got a string with length {len(name)} instead.",
+                    {"param": param, "code": "string_above_max_length"},
+                )
+
+
 def _messages(body: Body) -> list[_Item]:
     return objects_in(body.get("messages"))
 
@@ -157,9 +187,12 @@ def _calls_without_tool(body: Body, given: ServedValues) -> Iterator[RuleBreak]:
 
 
 def _given(asked: Body, answer: Sequence[Any]) -> dict[str, str]:
-    """Return id of a response → its id, and id of an item directly after reasoning → its id."""
+    """Return id of a response → its id, id of an item directly after reasoning → its id, and a
+    key for the id of each item.
+    """
     previous = asked.get("previous_response_id")
     given = {previous: previous} if isinstance(previous, str) else {}
+    given |= {f"{_SERVED}{item.get('id')}": "" for item in _items(asked)}
     items: list[_Item] = []
     for message in objects_in(answer):
         match message:
@@ -169,6 +202,7 @@ def _given(asked: Body, answer: Sequence[Any]) -> dict[str, str]:
                 given[name] = name
         if message.get("object") == "response":
             items = objects_in(message.get("output"))
+    given |= {f"{_SERVED}{item.get('id')}": "" for item in items}
     for reasoning, item in pairwise(items):
         if reasoning.get("type") == "reasoning" and reasoning.get("id") and item.get("id"):
             given[str(item["id"])] = str(reasoning["id"])
@@ -206,9 +240,24 @@ REFUSALS: Final = RequestRules(
         ),
         RequestRule(
             "reasoning-missing",
-            "Responses: an item without the `reasoning` item before it in the served exchange.",
+            "Responses: an item without the `reasoning` item before it in the served exchange;"
+            " level `strict`, because a live service has answered one.",
             f"{_THREAD}/continuedev/continue/issues/10018",
             _reasoning_missing,
+            level="strict",  # a live service has answered it
+        ),
+        RequestRule(
+            "item-id-prefix",
+            "Responses: the id of a message, of reasoning or of a function call that does not begin"
+            " with `msg`, `rs` or `fc`, unless a served exchange has it.",
+            f"{_THREAD}/openai/codex/issues/33176",
+            _id_prefix,
+        ),
+        RequestRule(
+            "id-too-long",
+            "Responses: an `id` or `call_id` with more than 64 characters.",
+            f"{_THREAD}/AnswerDotAI/fastllm/issues/45",
+            _id_too_long,
         ),
         RequestRule(
             "chat-messages-missing",

@@ -93,6 +93,7 @@ def _read(
     sent: dict[str, Any], identity: Identity, given: Callable[[], ServedSignatures]
 ) -> Generate | None:
     """Return the request in canonical form; None for another API."""
+    streamed = bool(identity.streamed)
     # The compatible endpoint accepts model names with a collection or publisher.
     model = (identity.model or "").rpartition("/")[2]
     match identity.provider:
@@ -105,5 +106,5 @@ def _read(
             request, prefix = PROVIDERS[wire].canonical(sent), ""
             if type(request.get("request")) is dict:
                 request, prefix = request["request"], "request."
-            return Generate(request, identity.model or "", wire, given, prefix, sent)
+            return Generate(request, identity.model or "", wire, given, prefix, sent, streamed)
     return None

@@ -8,6 +8,7 @@ Code Assist sends its requests on to either API, so it has the fields of both.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 from .rule import Generate, Rule, Wire
 
+_INVALID: Final = "Invalid JSON payload received."
 _MAPS: Final = frozenset({"properties", "defs", "$defs"})
 """The fields whose keys are the user's."""
 
@@ -26,26 +28,43 @@ the message of its values.
 
 
 def _field_unknown(request: Generate) -> Iterator[str]:
-    root = "CodeAssistRequest" if request.wire == "code-assist" else "GenerateContentRequest"
-    yield from _unknown(request.sent, root, "", known_fields(request.wire))
+    known = known_fields(request.wire)
+    for path, message, sent in _sent_messages(request):
+        for key in (key for key in sent if key not in known[message]):
+            yield f'{_INVALID} Unknown name "{key}"{_at(path)}: Cannot find field.'
 
 
-def _unknown(
-    sent: dict[str, Any], message: str, path: str, known: dict[str, KnownFields]
-) -> Iterator[str]:
-    """Yield the error of the parser for each field that the message does not have, in order.
-    ``path``: the path of the message, or "" for the request itself.
+def _field_twice(request: Generate) -> Iterator[str]:
+    known = known_fields(request.wire)
+    for path, message, sent in _sent_messages(request):
+        names = Counter(known[message][key][0] for key in sent if key in known[message])
+        for name, count in names.items():
+            if count > 1:
+                yield f'{_INVALID} Duplicate field "{name}"{_at(path)}.'
+
+
+def _at(path: str) -> str:
+    return f" at '{path}'" if path else ""
+
+
+def _sent_messages(request: Generate) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield each message of a request: its path, or "" for the request itself, its name, and its
+    fields. A message comes before those in it.
     """
+    root = "CodeAssistRequest" if request.wire == "code-assist" else "GenerateContentRequest"
+    yield from _walk("", root, request.sent, known_fields(request.wire))
+
+
+def _walk(
+    path: str, message: str, sent: dict[str, Any], known: dict[str, KnownFields]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    yield path, message, sent
     for key, value in sent.items():
-        if key not in known[message]:
-            place = f" at '{path}'" if path else ""
-            yield f'Invalid JSON payload received. Unknown name "{key}"{place}: Cannot find field.'
-            continue
-        name, inner = known[message][key]
+        name, inner = known[message].get(key, ("", ""))
         if inner:
             start = f"{path}.{name}" if path else name
             for step, item in _messages(name, value):
-                yield from _unknown(item, inner, start + step, known)
+                yield from _walk(start + step, inner, item, known)
 
 
 def _messages(name: str, value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -95,5 +114,11 @@ FIELD_RULES: Final = (
         " configuration or a Schema: `cache_control`, `reasoning_effort`, `strict`, `const` …",
         "https://github.com/zed-industries/zed/issues/44875",
         _field_unknown,
+    ),
+    Rule(
+        "field-twice",
+        "A field in both spellings, such as `toolConfig` and `tool_config`.",
+        "https://github.com/Wei-Shaw/sub2api/issues/1045",
+        _field_twice,
     ),
 )

@@ -52,6 +52,7 @@ class Generate:
     """The prefix of paths in the errors of the JSON parser."""
     sent: dict[str, Any] = field(default_factory=dict)
     """The request as it was sent."""
+    streamed: bool = False
 
     @cached_property
     def contents(self) -> list[dict[str, Any]]:

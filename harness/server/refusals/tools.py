@@ -23,6 +23,9 @@ _BUILT_IN: Final = frozenset(
 )
 """The tools that the API itself runs. The client runs those of `computerUse`, as its functions."""
 
+_MAX_STOPS: Final = 5
+_OBJECT: Final = ("OBJECT", 6)
+"""The type of an object: its word and its number."""
 _BESIDE_REF: Final = frozenset({"description", "default"})
 _NAMED_SCHEMAS: Final = ("properties", "$defs", "defs", "definitions", "patternProperties")
 _INNER_SCHEMAS: Final = ("items", "additionalProperties", "not")
@@ -91,8 +94,81 @@ def _schema_items(request: Generate) -> Iterator[str]:
 
 def _schema_enum(request: Generate) -> Iterator[str]:
     for _, path, schema in _schemas(request):
-        if schema.get("enum") and schema.get("type") != "STRING":
+        named = schema.get("type") == "STRING" or schema.get("format") == "enum"
+        if schema.get("enum") and not named:
             yield f"* GenerateContentRequest.{path}.enum: only allowed for STRING type"
+
+
+def _schema_object(request: Generate) -> Iterator[str]:
+    for _, path, schema in _schemas(request):
+        for field in ("properties", "required"):
+            if schema.get(field) and schema.get("type", "OBJECT") not in _OBJECT:
+                yield f"* GenerateContentRequest.{path}.{field}: only allowed for OBJECT type"
+
+
+def _schema_root(request: Generate) -> Iterator[str]:
+    for path, declaration in _declarations(request):
+        if as_dict(declaration.get("parameters")).get("type", "OBJECT") not in _OBJECT:
+            yield (
+                f"Unable to submit request because `{path}.parameters` schema should be of type"
+                " OBJECT."
+            )
+
+
+def _items_empty(request: Generate) -> Iterator[str]:
+    for _, path, schema in _schemas(request):
+        if schema.get("items") == {}:
+            yield f"* GenerateContentRequest.{path}.items: missing field."
+
+
+def _schema_twice(request: Generate) -> Iterator[str]:
+    settings = as_dict(request.body.get("generationConfig"))
+    forms = [("generationConfig", settings, ("responseSchema", "responseJsonSchema"))]
+    forms += [
+        (path, declaration, ("parameters", "parametersJsonSchema"))
+        for path, declaration in _declarations(request)
+    ]
+    for path, message, (first, second) in forms:
+        if message.get(first) and message.get(second):
+            yield f"{path}: {first} must be omitted when {second} is set."
+
+
+def _json_schema_without_type(request: Generate) -> Iterator[str]:
+    settings = as_dict(request.body.get("generationConfig"))
+    if settings.get("responseJsonSchema") and not settings.get("responseMimeType"):
+        yield "response_mime_type must be set when response_json_schema is set."
+
+
+def _function_undeclared(request: Generate) -> Iterator[str]:
+    config = as_dict(as_dict(request.body.get("toolConfig")).get("functionCallingConfig"))
+    declared = {declaration.get("name") for _, declaration in _declarations(request)}
+    for name in as_list(config.get("allowedFunctionNames")):
+        if declared and name not in declared:
+            yield f"Allowed function name {name} is not in the function declarations."
+
+
+def _stop_sequences(request: Generate) -> list[Any] | None:
+    stop = as_dict(request.body.get("generationConfig")).get("stopSequences")
+    return stop if type(stop) is list else None
+
+
+def _stops_too_many(request: Generate) -> Iterator[str]:
+    if (stop := _stop_sequences(request)) and len(stop) > _MAX_STOPS:
+        yield (
+            f"Unable to submit request because it has {len(stop)} stop sequences, and at most"
+            f" {_MAX_STOPS} are supported."
+        )
+
+
+def _stops_empty(request: Generate) -> Iterator[str]:
+    if _stop_sequences(request) == []:
+        yield "Unable to submit request because the list of stop sequences is empty."
+
+
+def _logprobs_in_stream(request: Generate) -> Iterator[str]:
+    settings = as_dict(request.body.get("generationConfig"))
+    if request.streamed and settings.get("responseLogprobs") is True:
+        yield "Logprobs is not supported for streaming requests."
 
 
 def _schema_required(request: Generate) -> Iterator[str]:
@@ -202,9 +278,71 @@ TOOL_RULES: Final = (
     ),
     Rule(
         "schema-enum",
-        "An `enum` in a Schema of a type other than `STRING`.",
+        "An `enum` in a Schema of a type other than `STRING`, without `format: enum`.",
         "https://github.com/musistudio/claude-code-router/issues/475",
         _schema_enum,
+    ),
+    Rule(
+        "schema-object",
+        "`properties` or `required`, not empty, in a Schema of a type other than `OBJECT`.",
+        "https://github.com/anomalyco/opencode/issues/11889",
+        _schema_object,
+    ),
+    Rule(
+        "schema-root",
+        "On Vertex AI: `parameters` of a type other than `OBJECT`.",
+        "https://github.com/diegosouzapw/OmniRoute/issues/3360",
+        _schema_root,
+        wires=("vertex-ai",),
+    ),
+    Rule(
+        "items-empty",
+        "Empty `items` in `parameters`.",
+        "https://github.com/langchain-ai/langchain-google/issues/1587",
+        _items_empty,
+        level="warning",
+    ),
+    Rule(
+        "schema-twice",
+        "Both forms of a schema: `responseSchema` and `responseJsonSchema`, or `parameters` and"
+        " `parametersJsonSchema`.",
+        "https://ai.google.dev/api/generate-content#GenerationConfig",
+        _schema_twice,
+        level="warning",
+    ),
+    Rule(
+        "schema-without-type",
+        "`responseJsonSchema` without `responseMimeType`.",
+        "https://ai.google.dev/api/generate-content#GenerationConfig",
+        _json_schema_without_type,
+        level="warning",
+    ),
+    Rule(
+        "function-undeclared",
+        "A name in `allowedFunctionNames` that is not declared.",
+        "https://github.com/pydantic/pydantic-ai/issues/6875",
+        _function_undeclared,
+        level="warning",
+    ),
+    Rule(
+        "stop-sequences",
+        "More than five stop sequences.",
+        "https://github.com/continuedev/continue/issues/2702",
+        _stops_too_many,
+    ),
+    Rule(
+        "stop-sequences-empty",
+        "On Vertex AI: an empty list of stop sequences.",
+        "https://github.com/google/generative-ai-go/issues/233",
+        _stops_empty,
+        wires=("vertex-ai",),
+    ),
+    Rule(
+        "logprobs-in-stream",
+        "On the Gemini API: `responseLogprobs` in a stream.",
+        "https://github.com/maruel/genai",
+        _logprobs_in_stream,
+        wires=("gemini-api",),
     ),
     Rule(
         "schema-required",
