@@ -12,6 +12,7 @@ from harness.judging.explain import judge_command
 from harness.judging.judge_results import AdapterResults
 from harness.judging.results import Result
 from harness.providers.second_turn import SecondTurnAspect
+from harness.stream.printable import listed
 
 from .causes import MOST_EXCEPTIONS, Cause, Shared, find_causes, is_silent, share_property
 from .plainest import plainest_at, plainest_first
@@ -49,6 +50,8 @@ COMPARED: Final = frozenset({"kept", *RED})
 """The verdicts of an aspect that was compared."""
 UNREPORTED: Final = frozenset({"calls-unreported", "counts-unreported"})
 """The reasons of lost facts for which the event model has a place."""
+MOST_PAIRS: Final = 6
+"""The number of pairs of reasons to end that a finding names."""
 NEEDLESS_ERROR: Final = "needless_error"
 NEVER_DECLARED: Final = frozenset({"text", "calls", "error", "unfinished"})
 """The aspects for which every event model has a place."""
@@ -71,7 +74,7 @@ class Loss:
     @property
     def sentence(self) -> str:
         """The verdict or the crash, the number of cells, and the reason in the first cell."""
-        words, note = f"{self.aspect} {self.verdict}".replace("_", " "), self.findings[0].note
+        words, note = f"{self.aspect} {self.verdict}".replace("_", " "), self._words
         if self.findings[0].is_crash and self.aspect == NEEDLESS_ERROR:
             words, _, note = note.partition(": ")
         head = f"{words} in {len(self.cells):,} cells" if len(self.cells) > 1 else words
@@ -80,7 +83,15 @@ class Loss:
     @property
     def note(self) -> str:
         """The reason in the first cell, after the property that all these cells share."""
-        return ": ".join(filter(None, (self._contrast, self.findings[0].note)))
+        return ": ".join(filter(None, (self._contrast, self._words)))
+
+    @property
+    def _words(self) -> str:
+        """The reason in the first cell; the pairs of reasons to end, if there are several."""
+        pairs = Counter(map(_pair_of, self.findings))
+        if len(pairs) == 1:
+            return self.findings[0].note
+        return listed([f"{pair} ×{number:,}" for pair, number in pairs.most_common()], MOST_PAIRS)
 
     @property
     def _contrast(self) -> str:
@@ -92,10 +103,22 @@ class Loss:
         self.findings.append(finding)
 
     def begin_with_plainest(self) -> None:
-        """Move the plainest typical cell to the front, because it is the one that is shown."""
-        at = plainest_at(self.cells, typical=True)
+        """Move the plainest typical cell to the front, because it is the one that is shown. It has
+        the most frequent pair of reasons to end.
+        """
+        pairs = [*map(_pair_of, self.findings)]
+        most = max(pairs, key=pairs.count)
+        places = [at for at, pair in enumerate(pairs) if pair == most]
+        at = places[plainest_at([self.cells[at] for at in places], typical=True)]
         self.cells.insert(0, self.cells.pop(at))
         self.findings.insert(0, self.findings.pop(at))
+
+
+def _pair_of(finding: Finding) -> str:
+    """Return the reasons to end of both sides, ``MAX_TOKENS → stop``; "" for another aspect."""
+    if finding.subject != "finish" or not finding.wire:
+        return ""
+    return f"{finding.wire} → {finding.adapter or 'no reason'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +227,7 @@ def hints_of(cells: Iterable[Result]) -> dict[str, str]:
     unread = [
         cell
         for cell in own.values()
-        if is_silent(cell) and "lost" in map(cell.aspects.get, ("text", "calls"))
+        if is_silent(cell) and not RED.isdisjoint(map(cell.aspects.get, ("text", "calls")))
     ]
     if len(unread) * MOST_EXCEPTIONS > sum(cell.compared for cell in own.values()):
         return {}

@@ -34,6 +34,8 @@ _UNEXPECTED: Final[Mapping[tuple[PropertyKind, ...], Sequence[str]]] = {
     ("framing",): (DOCUMENT,),
 }
 """The properties that are a possible cause if no cell with a fact was judged."""
+_MISSING: Final = frozenset({"lost", "raised"})
+"""The verdicts of a fact that an adapter did not give."""
 _ORDER: Final = ("line ends", "framing", "field")
 _WITH: Final = {
     "wire": "of {}",
@@ -94,7 +96,8 @@ class Shared:
         number = f"{self.number:,} of the {plural(self.of, noun)}"
         if self.number == self.of:
             number = f"{'the' if self.of == 1 else 'all'} {plural(self.of, noun)}"
-        crashed = f" ({self.crashed:,} crashed)" if self.crashed else ""
+        some_crashed = 0 < self.crashed < self.of
+        crashed = f" ({self.crashed:,} crashed)" if some_crashed else ""
         return f"{number} {_WITH[self.wire.kind].format(self.wire.value)}{crashed}"
 
     @property
@@ -107,7 +110,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Cells of which an adapter gives nothing, and why."""
+    """Cells of which an adapter gives nothing or only an error, and why."""
 
     sentence: str
     """``nothing for all 40 streams with CRLF line ends, something for the 3 with LF``. Without a
@@ -128,12 +131,18 @@ def _cause(shared: Shared, cells: Sequence[Result]) -> Cause:
     remedy = _REMEDIES.get(wire.value if wire.kind == "framing" else wire.kind, "")
     if not shared.right:
         remedy = f"{remedy}. {_UNPROVEN}"
-    sentence = f"nothing for {shared.subject}{contrast}"
-    return Cause(sentence, remedy, plainest_first(cells), wire.kind == "wire")
+    cells = plainest_first(cells)
+    given, error = "nothing", ""
+    if all("raised" in cell.aspects.values() for cell in cells):
+        given = "a crash" if all(map(_has_crashed, cells)) else "only an error"
+        error = f": {next(found.note for found in cells[0].red_findings if found.is_exception)}"
+    sentence = f"{given} for {shared.subject}{contrast}{error}"
+    return Cause(sentence, remedy, cells, wire.kind == "wire")
 
 
 def find_causes(cells: Iterable[Result]) -> list[Cause]:
-    """Return the causes of the cells in which every fact is lost; the cause of most cells first.
+    """Return the causes of the cells in which every fact is lost, also because of an error; the
+    cause of most cells first.
 
     A wire of which the adapter keeps no text and no call is a cause, unless most of its cells have
     a property that is a cause on the other wires.
@@ -143,8 +152,7 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
     if not silent:
         return []
     read = {cell.provider for cell in judged if _is_read(cell)}
-    whole = [cell for cell in judged if not _has_crashed(cell)]
-    common = _common([cell for cell in whole if cell.provider in read])
+    common = _common([cell for cell in judged if cell.provider in read])
     own = {
         wire: [cell for cell in silent if cell.provider in read and _has(cell, alike)]
         for wire, alike in common.items()
@@ -166,14 +174,14 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
     for wire, cells_of_cause in own.items():
         if found := _shared(common[wire], cells_of_cause, judged, filter(_is_read, judged)):
             causes.append(_cause(found, cells_of_cause))
-    if not causes and len(silent) == len(whole) and all(map(_has_no_event, silent)):
+    if not causes and len(silent) == len(judged) and all(map(_has_no_event, silent)):
         causes.append(_possible_cause(silent))
     return sorted(causes, key=lambda cause: -len(cause.cells))
 
 
 def _common(judged: Sequence[Result]) -> dict[WireProperty, Alike]:
     """Return the properties of the wire that nearly all cells without any fact share, and few
-    others. ``judged`` has no cell in which the adapter crashed. Line ends come first, and are
+    others. Line ends come first, and are
     compared among server-sent events only: among all streams, or else among those of several
     messages, because one message may be read to the end of the body. The framing is that of the
     cells whose line ends are no cause.
@@ -214,9 +222,9 @@ def _cause_of_wire(provider: str, silent: list[Result], judged: Sequence[Result]
 
 def _possible_cause(silent: Sequence[Result]) -> Cause:
     """Return the cause of cells that are all without any event: a property that all of them have
-    and that a simple reader does not expect, or else the shim.
+    and that a simple reader does not expect, or else the shim. One cell is too few for a property.
     """
-    for kinds, values in _UNEXPECTED.items():
+    for kinds, values in _UNEXPECTED.items() if len(silent) >= FEWEST_SILENT else ():
         for value in values:
             if all(_has(cell, [WireProperty(kind, value) for kind in kinds]) for cell in silent):
                 number = len(silent)
@@ -285,11 +293,12 @@ def _has_crashed(cell: Result) -> bool:
 
 
 def is_silent(cell: Result) -> bool:
-    """Return whether every fact of the wire is lost, and not only at a border of reads. An end that
-    nobody reported may be right.
+    """Return whether every fact of the wire is lost, and not only at a border of reads. An error
+    alone has no fact. An end that nobody reported may be right.
     """
     is_whole = not any(finding.place.cuts for finding in cell.red_findings)
-    return is_whole and "lost" in cell.aspects.values() and not _facts_given(cell)
+    is_lost = not _MISSING.isdisjoint(cell.aspects.values())
+    return is_whole and is_lost and not _facts_given(cell)
 
 
 def _facts_given(cell: Result) -> set[str]:
@@ -297,7 +306,7 @@ def _facts_given(cell: Result) -> set[str]:
     return {
         aspect
         for aspect, verdict in cell.aspects.items()
-        if verdict == "kept" or (verdict in RED and verdict != "lost")
+        if verdict == "kept" or (verdict in RED and verdict not in _MISSING)
     } - {"unfinished"}
 
 

@@ -136,7 +136,7 @@ def test_the_text_has_each_block_and_each_finding() -> None:
     assert "Variants (never red): 0 of 1 cell passed, 1 failed\n" in text
     assert "Second turn: 0 of 1 cell passed, 1 failed\n" in text
     assert "- error: it never asked\n  cassette gemini-api/d, exchange 1\n" in text
-    assert "- finish wrong in 2 cells: the wire ends with 1; the adapter gives no reason\n" in text
+    assert "- finish wrong in 2 cells: 1 → no reason ×1, 2 → no reason ×1\n" in text
     assert "  also in gemini-api/a:2\n  wire    frame 7\n  native  another\n" in text
     assert text.count(f"\n\n{LEGEND}\n\n") == 1
     assert "declared loss media: no cell shows it" in text
@@ -296,7 +296,7 @@ def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
     for words in (
         "shop 1.2.3 · 2026-11-22",
         "1 of 4 cells passed 2 failed 1 error 3 findings",
-        "wrong in 2 cells: the wire ends with 1; the adapter gives no reason",
+        "wrong in 2 cells: 1 → no reason ×1, 2 → no reason ×1",
         "Cassette gemini-api/a, exchange 2.",
         "Wire frame 7 another 2 of 9 Native events frame 7 another Facts nothing",
         "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2",

@@ -110,7 +110,6 @@ def test_without_a_contrast_there_is_no_cause() -> None:
     ("wire", "number", "sentence"),
     [
         ("CRLF", 4, "nothing for all 4 streams with CRLF line ends"),
-        ("CRLF", 1, "nothing for the 1 stream with CRLF line ends"),
         ("CR", 2, "nothing for all 2 streams with CR line ends"),
     ],
 )
@@ -143,9 +142,35 @@ def test_a_cause_names_the_cells_in_which_the_adapter_crashed() -> None:
         for own in answers(3, "CRLF", text="lost")
     ]
     assert sentences([*silent, *crashed, *answers(1, "LF", text="kept")]) == [
-        "nothing for 4 of the 7 streams with CRLF line ends (3 crashed), something for the 1 with"
-        " LF"
+        "nothing for all 7 streams with CRLF line ends (3 crashed), something for the 1 with LF"
     ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "given", "error"),
+    [
+        ("needless", "only an error", "the adapter reports an error: No message"),
+        ("crash", "a crash", "the adapter crashed: No message"),
+    ],
+)
+def test_an_adapter_that_reports_an_error_has_the_cause_of_a_silent_one(
+    reason: str, given: str, error: str
+) -> None:
+    words = {"words": "No message", "type": "ValueError"}
+    findings = [
+        Finding(aspect, "raised", reason, adapter=words) for aspect in ("text", "needless_error")
+    ]
+    raising = [with_findings(own, *findings) for own in answers(4, "CRLF")]
+    right = answers(3, "LF", text="kept", finish="kept")
+    assert sentences([*raising, *right]) == [
+        f"{given} for all 4 streams with CRLF line ends, something for the 3 with LF: {error}"
+    ]
+    assert losses_of([*raising, *right]) == []
+
+
+def test_one_stream_is_no_sample_for_a_cause() -> None:
+    (own,) = answers(1, "CRLF", text="lost")
+    assert sentences([without_events(own)]) == ["no event for 1 answer"]
 
 
 def test_an_error_that_is_lost_too_is_a_cell_without_any_fact_and_a_kept_one_is_not() -> None:
@@ -258,5 +283,16 @@ def test_losses_that_differ_in_the_word_of_the_reason_are_one_finding() -> None:
     ]
     (loss,) = losses_of(cells)
     assert loss.sentence == (
-        "finish wrong in 3 cells: the wire ends with SAFETY; the adapter reports stop"
+        "finish wrong in 3 cells: SAFETY → stop ×1, RECITATION → stop ×1, MAX_TOKENS → stop ×1"
     )
+
+
+def test_a_finish_finding_lists_its_pairs_and_shows_the_most_frequent_one() -> None:
+    pairs = [("FINISH_REASON_UNSPECIFIED", "stop"), *[("MAX_TOKENS", "stop")] * 3]
+    cells = [
+        with_findings(cell(exchange=number), Finding("finish", "lost", "finish", *pair))
+        for number, pair in enumerate(pairs, 1)
+    ]
+    (loss,) = losses_of(cells)
+    assert loss.note == "MAX_TOKENS → stop ×3, FINISH_REASON_UNSPECIFIED → stop ×1"
+    assert loss.cells[0].exchange == 2
