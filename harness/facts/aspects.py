@@ -230,6 +230,8 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
     marks = wire.facts.marks if wire else ()
     ids = Counter(call_id for call_id, _ in marks) if marks else Counter[str | None]()
     pieces = bool(wire and wire.facts.pieces)
+    has_failed = wire is None or wire.excuses_exceptions
+    may_restart = has_failed or transcript.asked_again > 0 or transcript.attempts > 1
     text: list[str] = []
     thoughts: list[str] = []
     stated: list[Call] = []
@@ -274,7 +276,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                             usage[name] = count
                 case Error():
                     errors.append(fact)
-                case Restart():
+                case Restart() if may_restart:
                     for before in (text, thoughts, stated, stated_in, states, reasons, errors):
                         before.clear()
                     at_id.clear()

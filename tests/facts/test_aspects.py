@@ -504,7 +504,10 @@ def test_a_restart_takes_back_what_came_before() -> None:
     call = Call("1", "f", {})
     first = (Thought("hm"), Text("a"), call, Usage(input=3), Finish("length"), Error(1, "x"))
     entries = (Entry(1, first), Entry(2, (Restart(), Text("b"), call, Finish("STOP"))))
-    assert not red(wire, Transcript(entries))
+    assert not red(wire, Transcript(entries, attempts=2))
+    assert not red(wire, Transcript(entries, asked_again=1))
+    nothing_failed = Transcript((Entry(1, (Text("a"),)), *entries[1:]))
+    assert red(wire, nothing_failed) == {"text": "wrong"}
     assert merged_facts(Transcript(entries)) == [Text("b"), Call(None, "f", {}), Finish("STOP")]
 
 
