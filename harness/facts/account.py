@@ -202,10 +202,10 @@ class Facts:
         if isinstance(word, str) and word and "unspecified" not in word.lower():
             self.billing[name] = word
 
-    def add_signature(self, kind: str, signature: str | list[str] | None) -> None:
+    def add_signature(self, kind: str, signature: Json) -> None:
         """Note one signature, several, or none, of a part of this kind."""
-        signatures = [signature] if isinstance(signature, str) else signature or []
-        self.signatures += [(kind, item) for item in signatures]
+        signatures = signature if isinstance(signature, list) else [signature]
+        self.signatures += [(kind, item) for item in signatures if isinstance(item, str)]
 
     def add_usage(
         self, counts: Mapping[str, Json], names: Mapping[str, str], raw: Json = None

@@ -12,7 +12,8 @@ from msgspec import to_builtins
 import harness
 from harness.cassettes import Exchange, Request
 from harness.cassettes.yaml import parse
-from harness.judging.aspects import variants_of_wire
+from harness.facts import Call, Entry, Transcript
+from harness.judging.aspects import judge_exchange, variants_of_wire
 from harness.pipeline.replay import frames_of
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider
 from harness.providers.interactions.messages import FINISHES, WAITING
@@ -22,6 +23,7 @@ from harness.providers.interactions.usual import REFUSED, decode_text
 from harness.providers.oracle import gather_events, gather_interactions
 from harness.stream.framing import Frame
 from tests.support.event_order import out_of_order
+from tests.support.facts_adapters import facts_adapter
 
 ROOT = Path(__file__).parents[2]
 CASSETTES = sorted((ROOT / "cassettes" / "interactions").glob("*.yaml"))
@@ -233,6 +235,18 @@ def test_arguments_in_the_start_and_in_deltas_are_both_kept() -> None:
         },
         {"kind": "call_end", "call": 1, "arguments": {"b": 2}},
     ]
+
+
+@pytest.mark.parametrize("value", [True, 7, {"a": 1}])
+@pytest.mark.parametrize("field", ["id", "signature", "name"])
+def test_a_field_of_another_type_is_judged_like_no_field(field: str, value: Json) -> None:
+    step = {"name": "f", "arguments": {}, field: value}
+    messages = [start(0, "function_call", **step), stop(0)]
+    body = b"".join(b"data: " + json.dumps(message).encode() + b"\n\n" for message in messages)
+    exchange = Exchange(None, 200, {}, ((None, body),), provider="interactions", generates=True)
+    called = (Call("abc", "f", {}),)
+    adapter = facts_adapter(lambda _: Transcript((Entry({"x": 1}, called),)))
+    assert judge_exchange(exchange, adapter).aspects["calls"].verdict in ("kept", "wrong")
 
 
 def test_an_array_of_events_is_read_like_the_events() -> None:

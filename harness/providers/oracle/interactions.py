@@ -313,7 +313,7 @@ class _Reader(MessageReader):
             self._calls[index] = call
             self._in_order.append(call)
             facts.calls.append((str(step.get("name") or ""), {}))
-            facts.marks.append((step.get("id") or None, signature or None))
+            facts.marks.append((_text(step.get("id")), _text(signature)))
             facts.places.append(len(facts.text))
             facts.order.append(Run("call"))
             facts.signed_before.append(len(facts.signatures))
@@ -510,6 +510,10 @@ def _is_interaction(message: dict[str, Json]) -> bool:
 def _list(value: Json) -> list[Json]:
     """Return the items of a list, or the one value instead of a list."""
     return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _data(content: dict[str, Json]) -> Json:
