@@ -149,7 +149,7 @@ def _print(name: str, drifts: list[Drift]) -> None:
 
 def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[RecordingPlan]:
     """Yield the cassettes to record again. Raises `CassetteError` for unknown names."""
-    sources = read_sources(project)
+    sources = read_sources(project, parsed.names)
     wanted = (
         sources.find(parsed.names, parsed.provider)
         if parsed.names

@@ -22,7 +22,7 @@ from harness.providers import PROVIDERS
 from harness.recording.asks import NotRecordable, ask_prompts
 from harness.recording.endpoints import find_fault
 from harness.recording.part_file import left_behind
-from harness.recording.policy import status_of
+from harness.recording.policy import status_of, unusual_ends
 from harness.recording.run import Spent, record_requests
 from harness.recording.settings import Limits, Settings
 from harness.recording.tape import MAX_ANSWER_BYTES, MAX_ANSWER_S
@@ -304,6 +304,11 @@ def _record_one(
         for number, exchange in enumerate(cassette.exchanges, 1)
         if exchange.end != "complete"
     ]
+    odd += [
+        f"exchange {number} ends with {printable(reason)}"
+        for number, exchange in enumerate(cassette.exchanges, 1)
+        for reason in unusual_ends(exchange)
+    ]
     facts = [
         f"{plural(len(cassette.exchanges), 'exchange')} of {plan.provider}",
         f"{bar.tokens} output tokens",
@@ -406,7 +411,7 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[RecordingPl
         raise CassetteError(
             f"name what to record: cases or cassettes, --missing, or --all; {NEW_CASSETTE}"
         )
-    sources = read_sources(project)
+    sources = read_sources(project, parsed.names)
     wanted = (
         sources.find(parsed.names, parsed.provider)
         if parsed.names

@@ -11,7 +11,9 @@ from harness.project.project import Project, kind_of, yaml_files
 from harness.providers import PROVIDERS
 from harness.recording.asks import NotRecordable, ask_again, ask_request, ask_runs, ask_turns
 from harness.recording.run import Asks
-from harness.specs import Case
+from harness.specs import Case, SpecError
+
+from .output import note
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +122,22 @@ class RecordingSources:
         return RecordingPlan(name, asked, asks)
 
 
-def read_sources(project: Project) -> RecordingSources:
-    """Return the cases of all specs of a project. Raises `SpecError`."""
+def read_sources(project: Project, names: Sequence[str] = ()) -> RecordingSources:
+    """Return the cases of all specs of a project. A spec that can't be read is only noted if
+    ``names`` are given and it contains none of them. Raises `SpecError`.
+    """
     sources = RecordingSources(project, {}, {}, set())
     for root in project.specs:
         for file in yaml_files(root) if root.exists() else ():
-            for case in project.cases(file) if kind_of(file) == "spec" else ():
+            try:
+                cases = project.cases(file) if kind_of(file) == "spec" else []
+            except SpecError as error:
+                text = file.read_text("utf-8", "replace")
+                if not names or any(name.rpartition("::")[2] in text for name in names):
+                    raise
+                note(f"{str(error).splitlines()[0]}; this spec is not used")
+                continue
+            for case in cases:
                 if case.kind == "request":
                     placed = (f"{project.name_of(file)}::{case.case}", case)
                     sources.requests.setdefault(case.case, []).append(placed)

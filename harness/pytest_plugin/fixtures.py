@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from harness.server import Server
 
 
+_REPLAYED: Final = (
+    "this test is replayed, and this request does not go through its cassette, so a recording does"
+    " not help; connect the client to harness_http_options or harness_base_url, or switch the"
+    " request off in its library"
+)
 _OUTCOMES: Final = (HarnessFailure, pytest.skip.Exception, pytest.xfail.Exception)
 """Exceptions that are shown without a traceback."""
 
@@ -35,7 +40,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     from harness.recording.network_guard import refuse_network
 
-    with refuse_network("this test is replayed; run it with --harness-record once to record it"):
+    with refuse_network(_REPLAYED):
         return (yield)
 
 

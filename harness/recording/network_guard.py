@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
 from harness.pipeline.replay import ReplayError
+
+from .user_code import INSTALLED, is_standard
 
 
 class NetworkRefused(ReplayError):
@@ -32,7 +36,7 @@ def refuse_network(why: str) -> Iterator[None]:
             if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_here(str(address[0])):
                 self.close()  # the owner of the socket expects an OSError, and would not close it
                 raise NetworkRefused(
-                    f"a connection to {address[0]} port {address[1]} was refused: {why}"
+                    f"a connection to {address[0]} port {address[1]} was refused: {why}{_caller()}"
                 )
             return original(self, *arguments)
 
@@ -43,7 +47,7 @@ def refuse_network(why: str) -> Iterator[None]:
     def look_up_here(host: Any, *arguments: Any, **options: Any) -> Any:
         name = host.decode("idna", "replace") if isinstance(host, bytes) else host
         if name and not _is_address(name) and not _is_here(name):
-            raise NetworkRefused(f"looking up {name} was refused: {why}")
+            raise NetworkRefused(f"looking up {name} was refused: {why}{_caller()}")
         return look_up(host, *arguments, **options)
 
     methods: dict[str, Any] = {name: guarded(getattr(socket.socket, name)) for name in _METHODS}
@@ -55,6 +59,27 @@ def refuse_network(why: str) -> Iterator[None]:
 
 
 _METHODS: Final = ("connect", "connect_ex", "sendto")
+
+
+def _caller() -> str:
+    """Return the place in the code that asks, if it is not only that of an HTTP library."""
+    frame = sys._getframe(2)  # `inspect.stack` reads the source of each frame
+    while frame.f_back is not None:
+        path = Path(frame.f_code.co_filename)
+        below = [path.parts.index(name) + 1 for name in INSTALLED.intersection(path.parts)]
+        library = path.parts[max(below)] if below else ""
+        if not is_standard(str(path)) and library not in _HTTP and path.parent != _OURS:
+            shown = "/".join(path.parts[max(below) :]) if below else path.name
+            return f"; the request is made in {shown}, line {frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+_OURS: Final = Path(__file__).parent
+_HTTP: Final = frozenset(
+    ("aiohttp", "anyio", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3", "vcr")
+)
+"""Libraries that send the requests of others."""
 
 
 def _is_here(host: str) -> bool:

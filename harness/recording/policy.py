@@ -374,6 +374,15 @@ def errors_of(exchange: Exchange) -> list[dict[str, Any]]:
     return [event for event in events_of(with_provider(exchange)) if event["kind"] == "error"]
 
 
+def unusual_ends(exchange: Exchange) -> list[str]:
+    """Return the reasons of an answer that did not just stop, such as MAX_TOKENS."""
+    return [
+        event.get("raw") or event["reason"]
+        for event in events_of(with_provider(exchange))
+        if event["kind"] in ("finish", "blocked") and event["reason"] != "stop"
+    ]
+
+
 def events_of(exchange: Exchange) -> list[dict[str, Any]]:
     """Return the events of an answer; an empty list if it can't be replayed."""
     if not exchange.generates:

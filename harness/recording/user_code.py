@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _NOT_THEIRS: Final = (Path(os.__file__).parent, Path(__file__).parents[1])
 
 
@@ -14,7 +14,7 @@ def is_standard(file: str) -> bool:
     """Return whether a file of code belongs to Python's standard library."""
     path = Path(file)
     return file.startswith("<frozen ") or (
-        _INSTALLED.isdisjoint(path.parts) and path.is_relative_to(_NOT_THEIRS[0])
+        INSTALLED.isdisjoint(path.parts) and path.is_relative_to(_NOT_THEIRS[0])
     )
 
 
@@ -23,6 +23,6 @@ def is_users(file: str) -> bool:
     path = Path(file)
     return (
         not file.startswith("<frozen ")
-        and _INSTALLED.isdisjoint(path.parts)
+        and INSTALLED.isdisjoint(path.parts)
         and not any(path.is_relative_to(folder) for folder in _NOT_THEIRS)
     )

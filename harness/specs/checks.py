@@ -67,10 +67,13 @@ def case_faults(data: Any, known: KnownNames) -> Iterator[Fault]:
     """Yield the faults of every case of a file, case by case."""
     for index, case in enumerate(_list(data.get("cases"))):
         if isinstance(case, dict):
+            if faults := list(_foreign_prompts(case, known.dialects)):  # the others follow from it
+                yield from ((("cases", index, *path), message) for path, message in faults)
+                continue
             for key, check in _CHECKS.items():
                 for path, message in check(case.get(key), case, known):
                     yield ("cases", index, key, *path), message
-            for path, message in _kind_faults(case, known.dialects):
+            for path, message in _kind_faults(case):
                 yield ("cases", index, *path), message
 
 
@@ -302,7 +305,7 @@ _CHECKS: Final[dict[str, _Check]] = {
 """Key of a case → the check that its shape cannot make."""
 
 
-def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
+def _kind_faults(case: _Case) -> Iterator[Fault]:
     """Yield the faults of keys that do not go together: a stream case has a recording, a request
     case prompts, a conversation case turns on a recording.
     """
@@ -312,13 +315,13 @@ def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
         for key in _STREAM_KEYS:
             if key in case:
                 yield (key,), f"{fact}; remove {key} or prompt"
-        yield from _prompt_faults(("prompt",), prompt, expect, dialects)
+        yield from _prompt_faults(("prompt",), prompt, expect)
     elif not case.get("cassette"):
         yield (), "cassette is missing; a case replays a recording, or has a prompt"
     if isinstance(turns, list) and turns:
         first = turns[0].get("prompt") if isinstance(turns[0], dict) else None
         opening = first if isinstance(first, dict) else {}
-        yield from _prompt_faults(("turns", 0, "prompt"), opening, expect, dialects)
+        yield from _prompt_faults(("turns", 0, "prompt"), opening, expect)
         for index, turn in enumerate(turns):
             yield from _turn_faults(index, turn)
         if "context" in case:
@@ -337,16 +340,28 @@ def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
             yield ("options", name), _no_prompt("options", name, prompts)
 
 
-def _prompt_faults(
-    path: Steps, prompts: Mapping[str, Any], expect: Any, dialects: Collection[str]
-) -> Iterator[Fault]:
+def _foreign_prompts(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
+    """Yield the fault of each prompt that is of no dialect."""
+    prompts: list[tuple[Steps, Any]] = [(("prompt",), case.get("prompt"))]
+    for turn in _list(case.get("turns"))[:1]:
+        prompts.append((("turns", 0, "prompt"), turn.get("prompt") if _items(turn) else None))
+    for path, prompt in prompts:
+        names = [name for name, _ in _items(prompt) if name not in dialects]
+        for name in [""] if isinstance(prompt, str) else names:
+            fact = unknown("dialect", name, sorted(dialects)) if name else "a prompt is a mapping"
+            yield (
+                (*path, *filter(None, [name])),
+                f"{fact}; for an adapter of your own, record the prompt with `harness record"
+                " gemini-api/NAME --prompt …`, and write `cassette: gemini-api/NAME` in its place",
+            )
+
+
+def _prompt_faults(path: Steps, prompts: Mapping[str, Any], expect: Any) -> Iterator[Fault]:
     """Yield the faults of dialects with a prompt and without an expectation, or the other way
     round.
     """
     for name in prompts:
-        if name not in dialects:
-            yield (*path, name), unknown("dialect", name, sorted(dialects))
-        elif isinstance(expect, dict) and name not in expect:
+        if isinstance(expect, dict) and name not in expect:
             fact = f"there is a prompt for {name}, and expect has no entry for it"
             yield (*path, name), f"{fact}; write `{name}:` there"
     for name, _ in _items(expect):

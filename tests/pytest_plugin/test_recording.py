@@ -7,6 +7,7 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import httpcore2
@@ -636,7 +637,25 @@ def adapt(exchange):
     suite.makeini("[pytest]\npythonpath = .\nharness_adapters = mine: agent-events = mine:adapt\n")
     result = run(suite, "specs")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*192.0.2.1 port 9 was refused: this test is replayed*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*192.0.2.1 port 9 was refused: this test is replayed, and this request does not go"
+            " through its cassette*; the request is made in mine.py, line 4*"
+        ]
+    )
+
+
+def test_a_refused_request_of_a_library_names_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As litellm reads its price list with httpx."""
+    module = tmp_path / "site-packages" / "prices" / "table.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("import httpx\ndef read():\n    httpx.get('https://prices.example/x.json')\n")
+    monkeypatch.syspath_prepend(module.parents[1])
+    table = import_module("prices.table")
+    with refuse_network("because"), pytest.raises(Exception, match=r"prices/table\.py, line 3$"):
+        table.read()
 
 
 def test_only_other_machines_are_refused() -> None:

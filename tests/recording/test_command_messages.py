@@ -112,6 +112,28 @@ def test_an_empty_folder_is_named_with_a_way_out(
     assert NEW_CASSETTE.endswith(COMMANDS["record"].example)
 
 
+def test_a_broken_spec_stops_only_the_recordings_that_it_may_be_about(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = project / "specs" / "broken.yaml"
+    broken.write_text("harness: 1\ncases:\n- case: other\n  casette: gemini-api/other\n")
+    with raw_server(HELLO) as url:
+        assert main(["record", "two-turns", "--base-url", url]) == 0
+    assert "broken.yaml:3: requirement is missing" in capsys.readouterr().err
+    broken.write_text("harness: 1\ncases:\n- case: two-turns-again\n  casette: gemini-api/other\n")
+    assert main(["record", "two-turns"]) == 2
+    assert main(["record", "--missing"]) == 2
+
+
+def test_an_unusual_finish_reason_is_named(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = event("half").replace(b"STOP", b"MAX_TOKENS")
+    with raw_server(HELLO, streaming(cut)) as url:
+        assert main(["record", "two-turns", "--base-url", url]) == 0
+    assert capsys.readouterr().out.endswith(" output tokens, exchange 2 ends with MAX_TOKENS\n")
+
+
 NO_SERVER = [
     "",
     "foo",

@@ -90,6 +90,14 @@ WRONG: list[tuple[str, str, str, int, str]] = [
     (REQUEST, "art: []}", "arts: []}", 7, "unknown dialect 'arts' (did you mean art?)"),
     (
         REQUEST,
+        "prompt: {mind: {prompt: Hi}, art: []}",
+        "prompt: Hi",
+        7,
+        "a prompt is a mapping; for",
+    ),
+    (REQUEST, "art: []}", "shop: []}", 7, "for an adapter of your own, record the prompt with"),
+    (
+        REQUEST,
         ", art: []}",
         "}",
         11,
