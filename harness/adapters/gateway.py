@@ -30,6 +30,7 @@ from .at import At, Question, at_of
 from .crash import is_crash
 from .environment import NO_KEY
 from .next_request import next_request
+from .program import ONLY_DOUBLES
 from .reply import Reply
 from .wires import read_reply, text_of_bytes
 
@@ -67,14 +68,15 @@ class GatewayWire:
     """Whether its answers have an order of text and calls."""
 
 
-class Gateway:
-    """A gateway at ``url``. The URL may have a path, and ``?model=NAME`` if the gateway has another
-    name for the model.
-    """
+OPTIONS: Final = ("model", "thoughts", "language", "version", "turns", "header")
+"""What the query of a gateway's URL may declare, as a program does in its hello line."""
 
-    version = UNKNOWN
-    converses = True
-    asks_thoughts = True
+
+class Gateway:
+    """A gateway at ``url``. The URL may have a path, and a query with `OPTIONS`: ``model=NAME`` if
+    the gateway has another name for the model, and ``header=NAME:VALUE`` for each header that it
+    needs. Raises `AdapterError` for another query.
+    """
 
     def __init__(self, wire: str, url: str) -> None:
         self._wire = GATEWAY_WIRES[wire]
@@ -84,7 +86,19 @@ class Gateway:
         self._secure = split.scheme == "https"
         self._host = split.netloc
         self._path = split.path.rstrip("/")
-        self._model = parse_qs(split.query).get("model", [""])[0]
+        given = parse_qs(split.query)
+        if unknown := given.keys() - {*OPTIONS}:
+            raise AdapterError(
+                f"{url}: unknown option {min(unknown)}; expected some of {', '.join(OPTIONS)}"
+            )
+        headers = [header.partition(":") for header in given.pop("header", [])]
+        self._headers = {name.strip(): value.strip() for name, _, value in headers}
+        option = {name: values[-1] for name, values in given.items()}
+        self._model = option.get("model", "")
+        self.version = option.get("version", UNKNOWN)
+        self.converses = option.get("turns") != "1"
+        self.asks_thoughts = option.get("thoughts") != "false"
+        self._doubles = option.get("language") in ONLY_DOUBLES
 
     def ask(self, question: Question, timeout: float) -> Reply:
         """Return the reply to a question. In the second turn, it is the reply to the second
@@ -112,7 +126,7 @@ class Gateway:
     def _reply(
         self, at: At, path: str, content: dict[str, Json], timeout: float, way_out: str
     ) -> Reply:
-        reply = Reply()
+        reply = Reply(doubles=self._doubles)
         status, body, fault = self._post(path, content, timeout)
         shown = body[:2000].decode("utf-8", "backslashreplace")
         reply.instead = f"{self._url} answered HTTP {status} {_first_line(shown)}{way_out}"
@@ -142,10 +156,17 @@ class Gateway:
             "x-api-key": key,
             "x-goog-api-key": key,
             "anthropic-version": "2023-06-01",
+            **self._headers,
         }
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self._host, timeout=timeout)
         until, body, status = time.monotonic() + timeout, bytearray(), 0
+        try:
+            connection.connect()
+        except OSError as error:
+            raise AdapterError(
+                f"{self._url} can't be reached: {error}; start the gateway before the harness"
+            ) from None
         try:
             connection.request("POST", self._path + path, json.dumps(content), headers)
             answer = connection.getresponse()
@@ -161,11 +182,8 @@ class Gateway:
         except TimeoutError:
             raise AdapterError(f"{self._url} did not answer within {timeout:g} s") from None
         except (OSError, http.client.HTTPException) as error:
-            if not status:
-                raise AdapterError(
-                    f"{self._url} can't be reached: {error}; start the gateway before the harness"
-                ) from None
-            raised = Raised(type(error).__name__, str(error), crash=is_crash(error))
+            # without a status, the handler of the request has died
+            raised = Raised(type(error).__name__, str(error), crash=not status or is_crash(error))
             return status, bytes(body), raised
         finally:
             connection.close()

@@ -19,6 +19,7 @@ from .reply import Reply
 if TYPE_CHECKING:
     from harness.server import Offer, ServedRequest, Server
 
+ANOTHER_WIRE: Final = "another wire"
 LOOPBACK: Final = "127.0.0.1"
 
 
@@ -52,6 +53,7 @@ class Offers:
                 offer = self._started().offer(exchange, final=final, attempts=attempts)
             except ReplayError as error:
                 raise Skipped(str(error)) from None
+            offer.named = not self._port
             with offer:
                 yield offer
 
@@ -144,9 +146,8 @@ def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
     adapter caused it.
     """
     notes = [note for request in asked for note in request.notes]
-    wires = [note for note in notes if not note.startswith("mode ")]
-    if wires:
-        return wires[0]
+    if any(not note.startswith("mode ") for note in notes):
+        return ANOTHER_WIRE
     if notes:
         raise AdapterError(
             f"{notes[0]}; an adapter that can't use the mode of at.stream calls at.skip(reason)"

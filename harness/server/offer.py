@@ -62,6 +62,8 @@ class Offer(AbstractContextManager["Offer"]):
         self.base_url = base_url
         self.close = close
         """Ends the offer."""
+        self.named = True
+        """Whether the client knows the path of the base URL. A gateway is configured without it."""
         self.asked_again = 0
         """The number of requests that got HTTP 409."""
         self.attempts = 1
@@ -98,7 +100,7 @@ class Offer(AbstractContextManager["Offer"]):
         answer = (
             self._generated(request, below, identity) if generates else self._other(request, below)
         )
-        if not path.startswith(self._below):
+        if self.named and not path.startswith(self._below):
             note = f"the client left out {self._below}, the path of its base URL"
             answer = replace(answer, notes=(*answer.notes, note))
         entry = served_request(request, answer, below, time.monotonic(), generates)

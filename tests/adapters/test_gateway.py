@@ -40,7 +40,7 @@ def test_a_gateway_of_geminis_wire_is_read_by_the_oracle(upstream: str, tmp_path
         result = run("gemini", f"{url}/gemini?model=mine", tmp_path)
     messages = [json.loads(data.removeprefix(b"data: ")) for _, data in EXCHANGE.reads]
     assert list(result.facts()) == [Raw(message) for message in messages]
-    assert result.notes == ("the client left out /x1, the path of its base URL",)
+    assert result.notes == ()
     ((path, headers, body),) = asked
     assert path == "/gemini/v1beta/models/mine:streamGenerateContent?alt=sse"
     assert headers["x-goog-api-key"] == "no-key-in-a-replay"
@@ -252,10 +252,33 @@ def test_a_gateway_is_asked_once_per_model_of_an_unsupported_wire(
     assert len(asked) == 2
     (reason,) = {*reasons}
     assert again == reason
-    assert reason.startswith(
-        "path /v1beta/models/gemini-x:streamGenerateContent belongs to gemini-api,"
-    )
-    assert "the offered exchange is from code-assist" in reason
+    assert reason == "another wire"
+
+
+def test_a_gateway_declares_its_options_in_the_query(upstream: str, tmp_path: Path) -> None:
+    options = "model=mine&thoughts=false&language=javascript&header=x-team:a&version=2&turns=1"
+    with gateway(sends(EVENTS, upstream)) as (url, asked):
+        line = read_line(f"proxy: facts = gateway anthropic: {url}?{options}")
+        adapter = make_adapter(line, tmp_path, timeout=20.0)
+        result = transcript(adapter)
+    assert (result.asks_thoughts, result.doubles) == (False, True)
+    assert (adapter.version(), adapter.second_request) == ("2", None)
+    ((_, headers, body),) = asked
+    assert (headers["x-team"], body["model"]) == ("a", "mine")
+    with pytest.raises(AdapterError, match="unknown option thought; expected some of model, tho"):
+        make_adapter(read_line(f"p: facts = gateway gemini: {url}?thought=false"), tmp_path)
+
+
+def test_a_handler_that_dies_is_a_crash_of_the_gateway(upstream: str, tmp_path: Path) -> None:
+    def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        ask(upstream)
+        handler.connection.close()
+        return b""
+
+    with gateway(answer) as (url, _):
+        result = run("anthropic", url, tmp_path)
+    assert result.raised is not None
+    assert (result.raised.type, result.raised.crash) == ("RemoteDisconnected", True)
 
 
 def test_the_address_for_gateways_may_be_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
