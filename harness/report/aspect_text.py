@@ -78,8 +78,7 @@ def results_text(
     """
     lines, has_legend = [title_of(adapter), *describe_raw([adapter])], False
     for block, cells in adapter.sections.items():
-        asked = any(cell.compared or cell.verdict == "error" for cell in cells)
-        if asked or (cells and "second_turn" not in block):
+        if cells:
             counted = tally(cells)
             tone: Tone = "green" if counted.is_green else "plain"
             if counted.red and block not in VARIANT_BLOCKS:

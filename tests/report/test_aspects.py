@@ -248,9 +248,12 @@ def test_an_error_with_other_cuts_is_another_finding() -> None:
     assert len(errors_of(cells)) == 2
 
 
-def test_a_second_turn_that_was_not_asked_is_not_shown() -> None:
-    unasked = cell(results="not_asked")
-    assert "Second turn" not in results_text(replace(SHOP, second_turn=(unasked,)))
+def test_a_second_turn_that_was_not_asked_is_named_with_the_reason() -> None:
+    reason = "there is no final answer for mine; offer an exchange for the later turn"
+    unasked = replace(cell(results="not_asked"), verdict="not-run", reason=reason)
+    text = results_text(replace(SHOP, second_turn=(unasked,)))
+    assert "\nSecond turn: no cell was judged, 1 not run\n" in text
+    assert f"\n  not run: 1 ({reason})\n" in text
 
 
 def test_the_second_turn_of_a_variant_is_counted_apart() -> None:
