@@ -12,7 +12,7 @@ from typing import Final
 
 from harness.project.configuration import add_folders, project_of
 from harness.project.review import Review, SpecChange
-from harness.stream.printable import plural, printable
+from harness.stream.printable import listed, plural, printable
 
 from .output import note, paint
 
@@ -20,6 +20,10 @@ LEFT: Final = 1
 """The exit status if changes are left."""
 MOST_LINES: Final = 60
 """The number of lines of one side of a change, and of a recording, that a terminal shows."""
+
+MOST_PAIRS: Final = 20
+MOST_CHARACTERS: Final = 200
+"""The number of pairs of values at the paths of a change, and of the characters of a pair."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -129,3 +133,10 @@ def _shown(change: SpecChange) -> Iterator[str]:
             yield paint(printable(f"{sign} {line}"), tone)
         if len(lines) > MOST_LINES:
             yield f"  … {len(lines) - MOST_LINES} more lines"
+    if hunk.paths and len(change.pairs) > 1:
+        counted = [f"{_short(values)} ×{count}" for values, count in change.pairs]
+        yield printable(f"  all changes at {_short(hunk.paths)}: {listed(counted, MOST_PAIRS)}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -28,11 +29,14 @@ from .project import Project, kind_of, read_text, yaml_files
 
 @dataclass(frozen=True, slots=True)
 class SpecChange:
-    """A hunk of a spec. ``same``: the number of hunks with its group, itself included."""
+    """A hunk of a spec."""
 
     path: Path
     hunk: Hunk
     same: int = 1
+    """The number of hunks with its group, itself included."""
+    pairs: tuple[tuple[str, int], ...] = ()
+    """The values of all hunks with its paths, its own first, each with the number of hunks."""
 
     @property
     def id(self) -> str:
@@ -74,17 +78,22 @@ class Review:
         be read, and `OSError`.
         """
         found = [SpecChange(path, hunk) for path in self._specs() for hunk in _hunks(path)]
-        groups: dict[str, int] = {}
+        groups: dict[str, Counter[str]] = {}
         for change in found:
-            groups[change.hunk.group] = groups.get(change.hunk.group, 0) + 1
-        return [SpecChange(one.path, one.hunk, groups[one.hunk.group]) for one in found]
+            groups.setdefault(change.hunk.paths, Counter())[change.hunk.values] += 1
+        return [
+            SpecChange(one.path, one.hunk, pairs[values], tuple(own_first.items()))
+            for one in found
+            for pairs, values in [(groups[one.hunk.paths], one.hunk.values)]
+            for own_first in [{values: pairs[values], **pairs}]
+        ]
 
     def change(self, name: str) -> SpecChange | None:
         """Return the change with an `id`, or None if it was decided."""
         return next((change for change in self.changes() if change.id == name), None)
 
     def group(self, change: SpecChange) -> list[SpecChange]:
-        """Return the changes of the same paths, this one included."""
+        """Return the changes with the same paths and values, this one included."""
         return [other for other in self.changes() if other.hunk.group == change.hunk.group]
 
     def decide(self, changes: Iterable[SpecChange], *, accept: bool) -> None:

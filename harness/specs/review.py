@@ -1,7 +1,8 @@
 """The differences between two texts of a spec as hunks, which a person accepts or rejects alone.
 
 A hunk is a run of lines below one expectation. Lines with ``reviewed: no`` do not count. Hunks that
-change the same paths have one `Hunk.group`, so that the same change in many cases is one decision.
+change the same paths from the same values to the same values have one `Hunk.group`, so that the
+same change in many cases is one decision.
 """
 
 from __future__ import annotations
@@ -47,8 +48,15 @@ class Hunk:
     """The number of the first line of ``old``, from 0."""
     new_at: int
     """The number of the first line of ``new``, from 0."""
-    group: str
-    """The changed paths, such as ``extra [*].usage``; equal for the same change elsewhere."""
+    paths: str
+    """The changed paths, such as ``extra [*].usage``."""
+    values: str
+    """Their values, such as ``"STOP" → "stop"``."""
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """Equal for the same change elsewhere."""
+        return self.paths, self.values
 
     @property
     def place(self) -> str:
@@ -64,7 +72,7 @@ def hunks_of(before: str, after: str) -> list[Hunk]:
     places, unreviewed = _places(after)
     starts = [line for line, _, _ in places]
     return [
-        Hunk(case, key, given, made, i, j, _group(given, made))
+        Hunk(case, key, given, made, i, j, *_paths_and_values(given, made))
         for i, given, j, made in _changes(old, new)
         for _, case, key in [places[bisect_right(starts, max(j if made else j - 1, 0)) - 1]]
         if case in unreviewed
@@ -180,19 +188,33 @@ def _number(lines: Sequence[tuple[int, str]], at: int, end: int) -> int:
     return lines[-1][0] + 1 if lines else end
 
 
-def _group(old: Sequence[str], new: Sequence[str]) -> str:
-    """Return the paths that a hunk changes, with ``[*]`` for every index."""
+def _paths_and_values(old: Sequence[str], new: Sequence[str]) -> tuple[str, str]:
+    """Return the paths that a hunk changes, with ``[*]`` for every index, and their values."""
     before, after = _items(old), _items(new)
+    text = (" ".join(map(str.strip, old)), " ".join(map(str.strip, new)))
     if before is None or after is None:
-        return json.dumps([old, new])
-    kinds = {
-        f"{mismatch.kind} {_INDEX.sub('[*]', mismatch.path)}"
+        return "", _pair(*text)
+    changes = [
+        (f"{mismatch.kind} {_INDEX.sub('[*]', mismatch.path)}", _pair(*values))
         for want, got in zip(before, after, strict=False)
         for mismatch in compare(want, got)
-    }
-    kinds |= {f"without {_tag(item)}" for item in before[len(after) :]}
-    kinds |= {f"with {_tag(item)}" for item in after[len(before) :]}
-    return ", ".join(sorted(kinds)) or json.dumps([old, new])
+        for values in [map(_json, (mismatch.expected, mismatch.got))]
+    ]
+    changes += [(f"without {_tag(item)}", _json(item)) for item in before[len(after) :]]
+    changes += [(f"with {_tag(item)}", _json(item)) for item in after[len(before) :]]
+    if not changes:
+        return "", _pair(*text)
+    return ", ".join(sorted({path for path, _ in changes})), ", ".join(
+        values for _, values in sorted(changes)
+    )
+
+
+def _pair(old: str, new: str) -> str:
+    return f"{old} → {new}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _items(lines: Sequence[str]) -> list[Any] | None:

@@ -62,6 +62,16 @@ def answer(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
     return main(["review"])
 
 
+def test_a_group_is_accepted_without_the_other_values_of_its_paths(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(str(PATH), spec(MARK, NEW, NEW, ', "n": 2'))
+    assert answer("A\nq\n", monkeypatch) == 1
+    out = capsys.readouterr().out
+    assert "\n  all changes at extra n: null → 1 ×2, null → 2 ×1\n" in out
+    assert out.endswith("\n2 accepted, 1 left\n")
+
+
 def test_each_change_is_accepted_or_rejected_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,7 +58,7 @@ cases:
 
 
 def shown(hunk: Hunk) -> tuple[str, int, int, str]:
-    return hunk.place, len(hunk.old), len(hunk.new), hunk.group
+    return hunk.place, len(hunk.old), len(hunk.new), hunk.paths
 
 
 def test_each_changed_item_is_a_hunk_and_an_equal_change_has_an_equal_group() -> None:
@@ -69,6 +69,22 @@ def test_each_changed_item_is_a_hunk_and_an_equal_change_has_an_equal_group() ->
         ("a[other]", 0, 2, "with item"),
         ("b[mine]", 2, 1, "extra n, without item gone"),
     ]
+
+
+def test_a_group_is_one_pair_of_values() -> None:
+    case = "- case: {}\n{}  expect:\n    mine:\n    - {{finish: {}, text: {}}}\n"
+    changes = {"a": ("STOP", "Hi"), "b": ("MAX_TOKENS", "Hi"), "c": ("STOP", "Ho")}
+    before = "cases:\n" + "".join(case.format(name, "", *old) for name, old in changes.items())
+    after = "cases:\n" + "".join(
+        case.format(name, "  reviewed: no\n", "stop", text) for name, (_, text) in changes.items()
+    )
+    hunks = hunks_of(before, after)
+    assert [(hunk.paths, hunk.values) for hunk in hunks] == [
+        ("changed finish", '"STOP" → "stop"'),
+        ("changed finish", '"MAX_TOKENS" → "stop"'),
+        ("changed finish", '"STOP" → "stop"'),
+    ]
+    assert hunks[0].group == hunks[2].group != hunks[1].group
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
