@@ -365,10 +365,10 @@ def _conclude(
     is_broken = False
     for before, after in pairs:
         changes = compare_runs(before, after)
-        is_broken |= any(change.kind == "broken" for change in changes)
+        is_broken |= any(change.kind in ("broken", "gone") for change in changes)
         (old,), (new,) = before.header.judged, after.header.judged
         print(printable(f"{new.name}: version {old.version} → {new.version}"))
-        print(changes_text(changes, {new.name: new.argument}, ("broken", "fixed")))
+        print(changes_text(changes, {new.name: new.argument}, ("broken", "fixed", "gone")))
     if parsed.report:
         base = Run(Header(), [cell for before, _ in pairs for cell in before.results])
         _write_report(results, parsed.report, base if pairs else None)

@@ -33,7 +33,7 @@ from harness.sweep.stream import SweepError
 from harness.sweep.summary import Summary
 
 from .arguments import read_count, read_seconds
-from .judge import RED, declared_of
+from .judge import NOTHING, RED, declared_of
 from .named_adapter import Losses, losses_for, open_adapter
 from .output import INTERRUPTED, note
 
@@ -137,6 +137,9 @@ def _sweep(parsed: argparse.Namespace) -> int:
         print(printable(line))
     files = "1 file" if len(sweep.parts) == 1 else f"{len(sweep.parts):,} files"
     note(f"{files} of verdicts, and {sweep.folder.at(PAGE)}")
+    if not summary.red and not summary.compared:
+        note("nothing was compared: no stream has a fact that could be judged")
+        return NOTHING
     return RED if summary.red else 0
 
 

@@ -9,10 +9,10 @@ step, from failing to passing. A cell that moves up is fixed; a cell that moves 
 if the failure is marked as known.
 
 Cells of facts are also compared aspect by aspect. An aspect got worse if it is lost, wrong or
-raised now, and was not before, or if it was kept before, and is not asked or absent now. It got
-better if it was red before and is kept, declared or absent now; an aspect that is only not asked
-any more did not get better. A cell with a worse aspect is broken. Variants of the wire are left
-out, because nothing in them is red.
+raised now, and was not before, or if it was kept before, and is declared, not asked or absent now.
+It got better if it was red before and is kept, declared or absent now; an aspect that is only not
+asked any more did not get better. A cell with a worse aspect is broken. Variants of the wire are
+left out, because nothing in them is red.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def _aspects(before: Result, after: Result) -> Iterator[AspectChange]:
 def _is_worse(before: str, after: str) -> bool:
     if _is_red(after):
         return not _is_red(before)
-    return before == "kept" and after in ("not_asked", _ABSENT)
+    return before == "kept" and after in ("not_carried", "not_asked", _ABSENT)
 
 
 def _is_red(verdict: str) -> bool:

@@ -57,6 +57,12 @@ class Summary(Struct):
     other_reasons: int = 0
     """The number of rows with a reason beyond `MOST_REASONS`."""
 
+    @property
+    def compared(self) -> bool:
+        """Whether a fact of some stream, or a law, was compared."""
+        laws = (word for words in self.laws.values() for word in words)
+        return not {"passed", "failed"}.isdisjoint((*self.verdicts, *laws))
+
     @classmethod
     def of(cls, verdicts: Iterable[Row]) -> Summary:
         """Return the summary of rows."""

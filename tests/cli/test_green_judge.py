@@ -197,6 +197,26 @@ def test_what_was_kept_and_is_not_asked_now_is_worse(lines: tuple[str, ...]) -> 
     assert "finish: kept → not asked: no room" in output
 
 
+def test_what_was_kept_and_is_declared_now_is_worse() -> None:
+    shim(KEPT)
+    judge("--json", "before.json")
+    shim('yield {"n": 1}, [Text("Oslo")]')
+    status, output = judge("--baseline", "before.json", "--losses", "finish")
+    assert (status, "9 broken, 0 fixed" in output) == (1, True)
+    assert "finish: kept → not carried" in output
+
+
+def test_a_cell_that_is_gone_is_red() -> None:
+    shim(KEPT)
+    judge("--json", "before.json")
+    status, output = run(
+        *("judge", "shop = shim:replay", "--cassettes", "answers.yaml:1"),
+        *("--baseline", "before.json"),
+    )
+    assert (status, "0 broken, 0 fixed, 0 new, 8 gone" in output) == (1, True)
+    assert "gone: answers.yaml:2[shop]" in output
+
+
 def test_what_was_wrong_and_is_not_asked_now_is_not_better() -> None:
     shim('yield {"n": 1}, [Text("Oslo"), Finish("MAX_TOKENS")]')
     judge("--json", "before.json")

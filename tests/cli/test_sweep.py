@@ -117,6 +117,28 @@ def test_declared_losses_are_no_losses(here: Path) -> None:
     assert sweep("--adapter", losing(here, "cut_declared"), "--losses", "text") == 0
 
 
+SKIPS = "from harness.facts import skip\n\ndef replay(exchange):\n    skip('no room')\n    yield\n"
+
+
+def test_a_sweep_that_compared_nothing_exits_2(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "skips.py").write_text(SKIPS, encoding="utf-8")
+    silent = "def replay(exchange):\n    yield from ()\n"
+    (here / "silent.py").write_text(silent, encoding="utf-8")
+    skips = ("--adapter", "skips:replay")
+    for number, arguments in enumerate(
+        (
+            skips,
+            (*skips, "--against", write_shim(here, "whole_three").text),
+            ("--adapter", "silent:replay", "--losses", "*"),
+        )
+    ):
+        command = ["sweep", "day.jsonl", "-o", f"nothing{number}", *ALONE, *arguments]
+        assert main(command) == 2, arguments
+        assert "nothing was compared" in capsys.readouterr().err
+
+
 def test_against_a_baseline_only_worse_is_red(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
