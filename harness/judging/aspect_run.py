@@ -30,7 +30,7 @@ from harness.facts import (
     in_doubles,
 )
 from harness.pipeline.replay import cut_reads
-from harness.providers import Provider, declared_tools
+from harness.providers import GENERATE_CONTENT, Provider, declared_tools
 from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json, decode_object
@@ -276,7 +276,8 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter, use: LossUse) -> 
         variants=variants,
         unary=item.exchange.streamed is False,
     )
-    facts = _answer(item, adapter).facts
+    answer = _answer(item, adapter)
+    facts = answer.facts
     unasked = _not_for_a_second_turn(item, adapter, facts)
     if unasked:
         return _not_asked(blank, "calls", unasked)
@@ -317,7 +318,7 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter, use: LossUse) -> 
         if in_its_language["calls"].verdict == "kept":
             judged = in_its_language
             judged["calls"] = Finding("calls", "not_asked", "only-doubles")
-    findings = list(_without_declared_losses(judged, _answer(item, adapter), adapter.losses, use))
+    findings = list(_without_declared_losses(judged, answer, adapter.losses, use))
     if first and first.path:
         question = Question(item.exchange, item.options, turn=2)
         findings.append(judge_request(SentRequest(first.path, body), question, adapter))
@@ -356,7 +357,8 @@ def _not_asked(blank: Result, aspect: str, reason: str) -> Result:
 
 def _not_for_a_second_turn(item: JudgedExchange, adapter: Adapter, facts: Facts) -> str:
     """Return the reason why the calls of an answer can't be sent back, or ""."""
-    if facts.pieces:  # Vertex AI only
+    generates = provider_of(item.exchange, adapter).wire == GENERATE_CONTENT
+    if generates and facts.pieces:  # on Vertex AI only
         transcript = _first_turn(item, adapter)
         if transcript is None:
             return FIRST_TURN_FAILED
