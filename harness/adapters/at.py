@@ -17,6 +17,7 @@ from harness.providers import (
     PROVIDERS,
     declared_tools,
     json_schema,
+    server_tools,
     with_provider,
 )
 from harness.providers.second_turn import result_text
@@ -79,6 +80,10 @@ class At:
     """
     exchange: Exchange
     """The recorded exchange."""
+    server_tools: tuple[Mapping[str, Any], ...] = ()
+    """The tools of the recorded request that the provider runs, in the form of its wire. Only a
+    client that sends them is asked for their results.
+    """
     thoughts: bool = False
     """Whether the recorded request asks for thoughts; for a recording without a request, whether
     the answer has thoughts.
@@ -118,6 +123,7 @@ def at_of(question: Question) -> At:
         (asked.last_text if asked else "") or PROMPT,
         _tools(known, asked, question.options),
         exchange,
+        server_tools(exchange.request.body) if exchange.request else (),
         _has_thoughts(exchange, asked, question.options),
         _results=Results(lambda: _facts(exchange, question.options)),
     )
@@ -193,6 +199,7 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
             for tool in at.tools
         ],
+        "server_tools": at.server_tools,
         "thoughts": at.thoughts,
         "results": [result_text(number) for number in range(1, len(calls) + 1)],
         "media_results": [_json_of(media_result(number)) for number in range(1, len(calls) + 1)],

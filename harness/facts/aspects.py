@@ -24,7 +24,7 @@ from .account import Facts, arguments_of
 from .calls import NamedArguments, in_doubles, named_arguments, take_call
 from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Restart, Text, Thought, Usage
-from .finding import Aspect, AspectVerdict, Finding, Place, call_value
+from .finding import NOT_REQUESTED, Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class, names_reason
 from .known_model import judge_account
 from .native import NativeSearch, json_values, word_pattern
@@ -419,7 +419,8 @@ class _Judge:
         """Return the finding of an aspect. A loss beside a needless error or a crash is attributed
         to it. A fact that was given before a crash is judged as it is.
         """
-        if reason := self._wire.unasked.get(aspect):
+        reason = self._wire.unasked.get(aspect)
+        if reason and not (reason == NOT_REQUESTED and finding.verdict == "kept"):
             return Finding(aspect, "not_asked", reason)
         carried = self._carried
         waits = self._again and not (carried.text or carried.thoughts or carried.calls)

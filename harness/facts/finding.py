@@ -149,6 +149,7 @@ class Reason:
     key: tuple[str, ...] = ()
 
 
+NOT_REQUESTED: Final = "not-requested"
 _OF_ERROR: Final = ("adapter[type]", "place.message")
 REASONS: Final[Mapping[str, Reason]] = {
     "": Reason(""),
@@ -163,6 +164,7 @@ REASONS: Final[Mapping[str, Reason]] = {
     "unjudged": Reason("{adapter}", ("remark",)),
     # why an aspect is not asked or not carried
     "not-on-wire": Reason("the wire that the adapter asked does not have it"),
+    NOT_REQUESTED: Reason("the recorded request asks for it, the adapter's does not"),
     "in-header": Reason("it is in a header of the answer, and the adapter gets only the body"),
     "default-tier": Reason("the answer has the default tier, which everybody pays"),
     "skipped": Reason("{adapter}", ("adapter",)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -29,8 +29,15 @@ from harness.facts import (
     judge_answer,
     merged_facts,
 )
+from harness.facts.finding import NOT_REQUESTED
 from harness.pipeline.replay import choose_provider
-from harness.providers import GENERATE_CONTENT, PROVIDERS, Provider, declared_tools
+from harness.providers import (
+    GENERATE_CONTENT,
+    PROVIDERS,
+    Provider,
+    asked_features,
+    declared_tools,
+)
 from harness.providers.oracle import read_messages
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
@@ -41,6 +48,12 @@ from .accepted import judge_request
 from .wire_variants import variants_in
 
 Block = Literal["documented", "variant"]
+_OF_FEATURES: Final[Mapping[str, Sequence[Aspect]]] = {
+    "logprobs": ("logprobs",),
+    "partial_images": ("media",),
+    "server_tools": ("server_tools", "code", "grounding", "citations", "urls"),
+}
+"""The aspects of an answer that depend on what the request asks for; of another feature all."""
 NOT_ON_WIRE: Final = "not-on-wire"
 MAX_FRAMES: Final = 2_000
 """The maximum number of characters of stack frames; the last ones are kept."""
@@ -193,7 +206,7 @@ def compare_output(
     asked = exchange
     if transcript.attempts > 1:
         exchange, answer = answered_last(exchange, adapter, transcript), None
-    answer = answer or wire_answer(exchange, adapter, transcript)
+    answer = answer or wire_answer(exchange, adapter, transcript, output.request)
     findings = judge_transcript(answer, transcript)
     if output.request is not None:
         question = Question(asked, adapter.options)
@@ -258,8 +271,12 @@ def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect,
     return judge_answer(answer, transcript, again)
 
 
-def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) -> WireAnswer:
-    """The facts of the wire of an exchange, for the adapter that is judged on it."""
+def wire_answer(
+    exchange: Exchange, adapter: Adapter, transcript: Transcript, sent: SentRequest | None = None
+) -> WireAnswer:
+    """The facts of the wire of an exchange, for the adapter that is judged on it. ``sent``: the
+    request of an adapter that asks a served address.
+    """
     provider = provider_of(exchange, adapter)
     coding, body = exchange.header("content-encoding"), exchange.body
     broken = False
@@ -287,6 +304,9 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
     in_header = not any(word.encode() in body for word in facts.billing.values())
     if in_header and not transcript.path and transcript.account is None:
         unasked["billing"] = "in-header"
+    if exchange.request is not None and sent is not None and sent.path:
+        for feature in asked_features(exchange.request.body) - asked_features(sent.body):
+            unasked |= dict.fromkeys(_OF_FEATURES.get(feature, ASPECTS), NOT_REQUESTED)
     interrupted = broken or exchange.end in INTERRUPTED
     tools: frozenset[str] = frozenset()
     if facts.blocks and exchange.request is not None:

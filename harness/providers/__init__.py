@@ -19,7 +19,7 @@ from .provider import (
     Provider,
 )
 from .request_rules import RequestRule, RequestRules
-from .request_tools import DeclaredTools, declared_tools
+from .request_tools import DeclaredTools, asked_features, declared_tools, server_tools
 from .table import PROVIDERS
 
 __all__ = [
@@ -38,10 +38,12 @@ __all__ = [
     "Provider",
     "RequestRule",
     "RequestRules",
+    "asked_features",
     "canonical_form",
     "declared_tools",
     "detect_provider",
     "is_decision",
     "json_schema",
+    "server_tools",
     "with_provider",
 ]

@@ -1,11 +1,12 @@
-"""The functions that a request declares."""
+"""The functions and the provider's tools that a request declares, and what else it asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import overload
+from typing import Final, overload
 
+from harness.stream.json_codec import Json, decode_object
 from harness.stream.prompt import Function, Prompt
 from harness.stream.session import Tool
 
@@ -23,6 +24,60 @@ def declared_tools(prompt: Prompt) -> list[Tool]:
         for tool in prompt.tools
         if isinstance(tool, Function)
     ]
+
+
+_FEATURES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("n", "candidateCount", "candidate_count"), "candidates"),
+    **dict.fromkeys(("logprobs", "responseLogprobs", "response_logprobs"), "logprobs"),
+    "top_logprobs": "logprobs",
+    "background": "background",
+    "partial_images": "partial_images",
+    "mcp_servers": "server_tools",
+}
+"""The fields of requests that make an answer have more than one text and calls of functions."""
+_DECLARED: Final = ("functionDeclarations", "function_declarations", "function")
+_FUNCTIONS: Final = (None, "function", "custom")
+_OF_THE_CLIENT: Final = ("bash", "text_editor", "computer", "memory", "local_shell", "apply_patch")
+"""The beginnings of the types of tools that the provider knows and the client runs."""
+
+
+def server_tools(request_body: bytes) -> tuple[dict[str, Json], ...]:
+    """Return the tools of a request that the provider runs, as the request has them."""
+    tools = _asked(request_body).get("tools")
+    given = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    return tuple(tool for tool in given if not _is_function(tool))
+
+
+def _is_function(tool: dict[str, Json]) -> bool:
+    kind = tool.get("type")
+    if any(name in tool for name in _DECLARED) or str(kind).startswith(_OF_THE_CLIENT):
+        return True
+    return "name" in tool and kind in _FUNCTIONS
+
+
+def asked_features(request_body: bytes) -> frozenset[str]:
+    """Return what a request asks for beside one text and calls of functions: ``server_tools``, and
+    the values of `_FEATURES`.
+    """
+    asked, tools = _asked(request_body), server_tools(request_body)
+    settings = (asked.get(name) for name in ("generationConfig", "generation_config"))
+    holders = [asked, *(held for held in settings if isinstance(held, dict)), *tools]
+    features = {
+        feature
+        for holder in holders
+        for name, feature in _FEATURES.items()
+        if holder.get(name) and not (feature == "candidates" and holder[name] == 1)
+    }
+    includes = str(asked.get("include"))
+    features |= {"logprobs"} if "logprobs" in includes else set()
+    return frozenset(features | ({"server_tools"} if tools else set()))
+
+
+def _asked(request_body: bytes) -> dict[str, Json]:
+    """Return a request, without the envelope of Code Assist."""
+    body = decode_object(request_body) or {}
+    inner = body.get("request")
+    return inner if isinstance(inner, dict) else body
 
 
 class DeclaredTools(Sequence[Tool]):

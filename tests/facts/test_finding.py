@@ -305,6 +305,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged(stop(text()), Text("Hello"), STOP, unasked={"text": "not-on-wire"}),
         "the wire that the adapter asked does not have it",
     ),
+    "not-requested": (
+        lambda: judged(stop(text()), Text("Hello"), STOP, unasked={"text": "not-requested"}),
+        "the recorded request asks for it, the adapter's does not",
+    ),
     "in-header": (
         lambda: of_adapter(
             facts_adapter(lambda transcript: transcript),

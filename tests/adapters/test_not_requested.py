@@ -1,0 +1,99 @@
+"""What the adapter's own request does not ask for is not asked of the adapter."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.adapters.at import Question, at_of, line_of
+from harness.judging.aspects import judge_exchange
+from harness.providers import asked_features, server_tools
+from harness.stream.exchange import Exchange, Request
+from tests.adapters.shims import ASKS, EXCHANGE, URL, function_adapter
+
+USER = {"contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]}
+SEARCH = {"googleSearch": {}}
+GROUNDED = {"groundingChunks": [{"web": {"uri": "https://example.org/a"}}]}
+LOGS = {"chosenCandidates": [{"token": "Hi", "logProbability": -0.25}]}
+SHIM = (
+    ASKS.replace('{"contents": contents}', "BODY")
+    + """
+def replay(at):
+    for message in ask(at.base_url, None):
+        for candidate in message["candidates"]:
+            yield {}, [Text(part["text"]) for part in candidate["content"]["parts"]]
+            yield {}, [Finish(candidate["finishReason"])]
+"""
+)
+
+
+def recorded(**members: Any) -> Exchange:
+    """An answer with a grounding and log probabilities, to a request with these members."""
+    candidate = {
+        "content": {"parts": [{"text": "Hi"}]},
+        "finishReason": "STOP",
+        "groundingMetadata": GROUNDED,
+        "logprobsResult": LOGS,
+    }
+    body = f"data: {json.dumps({'candidates': [candidate]})}\n\n".encode()
+    request = Request("POST", URL, {}, json.dumps(USER | members).encode())
+    return replace(EXCHANGE, request=request, reads=((None, body),))
+
+
+def verdicts(folder: Path, exchange: Exchange, sent: dict[str, Any]) -> dict[str, str]:
+    adapter = function_adapter(SHIM + f"BODY = {USER | sent!r}\n", folder, "serve: ")
+    findings = judge_exchange(exchange, adapter).aspects
+    adapter.close()
+    return {aspect: finding.verdict for aspect, finding in findings.items()}
+
+
+LOGPROBS = {"generationConfig": {"responseLogprobs": True}}
+TWO = {"generationConfig": {"candidateCount": 2}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent", "expected"),
+    [
+        ({"tools": [SEARCH]}, {}, ("kept", "not_asked", "lost")),
+        ({"tools": [SEARCH]}, {"tools": [SEARCH]}, ("kept", "lost", "lost")),
+        ({}, {}, ("kept", "lost", "lost")),
+        (LOGPROBS, {}, ("kept", "lost", "not_asked")),
+        (LOGPROBS, LOGPROBS, ("kept", "lost", "lost")),
+        (TWO, {}, ("kept", "not_asked", "not_asked")),
+    ],
+)
+def test_what_the_own_request_lacks_is_not_asked(
+    asked: dict[str, Any], sent: dict[str, Any], expected: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = verdicts(tmp_path, recorded(**asked), sent)
+    assert tuple(found[name] for name in ("text", "grounding", "logprobs")) == expected
+
+
+def test_the_tools_of_the_provider_are_offered_to_the_client() -> None:
+    question = Question(recorded(tools=[SEARCH, {"functionDeclarations": []}]))
+    assert at_of(question).server_tools == (SEARCH,)
+    assert line_of(replace(question, base_url="http://x"), 1)["server_tools"] == (SEARCH,)
+    assert at_of(Question(replace(EXCHANGE, request=None))).server_tools == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "features"),
+    [
+        ({"n": 2}, {"candidates"}),
+        ({"n": 1}, set()),
+        ({"request": {"tools": [{"codeExecution": {}}]}}, {"server_tools"}),
+        ({"background": True, "include": ["message.output_text.logprobs"]}, {"background", "logprobs"}),
+        ({"tools": [{"type": "image_generation", "partial_images": 2}]}, {"server_tools", "partial_images"}),
+        ({"mcp_servers": [{"name": "x"}]}, {"server_tools"}),
+        ({"tools": [{"type": "function", "name": "f"}, {"name": "g", "input_schema": {}}]}, set()),
+        ({"tools": [{"type": "bash_20250124", "name": "bash"}]}, set()),
+    ],
+)  # fmt: skip
+def test_the_features_of_a_request(body: dict[str, Any], features: set[str]) -> None:
+    assert asked_features(json.dumps(body).encode()) == features
+    assert asked_features(b"[]") == frozenset()
+    assert server_tools(b"") == ()
