@@ -8,6 +8,7 @@ import base64
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
+from urllib.parse import urlsplit
 
 from msgspec import to_builtins
 
@@ -188,10 +189,12 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
         known = with_streamed(question.exchange)
         return {**line, "stream": known.streamed, "exchange": to_builtins(known)}
     at = at_of(question)
+    request = question.exchange.request
     calls = _called(question.exchange, options)
     return {
         **line,
         "base_url": at.base_url,
+        "path": urlsplit(request.url).path if request else "",
         "model": at.model,
         "stream": at.stream,
         "prompt": at.prompt,

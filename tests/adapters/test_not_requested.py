@@ -16,7 +16,7 @@ from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import ASKS, EXCHANGE, URL, function_adapter
 
 USER = {"contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]}
-SEARCH = {"googleSearch": {}}
+SEARCH: dict[str, Any] = {"googleSearch": {}}
 GROUNDED = {"groundingChunks": [{"web": {"uri": "https://example.org/a"}}]}
 LOGS = {"chosenCandidates": [{"token": "Hi", "logProbability": -0.25}]}
 SHIM = (
