@@ -74,6 +74,7 @@ from .output import INTERRUPTED, note, paint
 RED: Final = 1
 NOTHING: Final = 2
 """The exit status if nothing was compared."""
+MOST_JOBS: Final = 64
 NO_ANSWER: Final = "no exchange has an answer of a model"
 
 
@@ -210,6 +211,8 @@ def _judge(parsed: argparse.Namespace) -> int:
             "judge: no adapter is named; name a target such as shim:replay, or write a shim with"
             " harness judge --init function -o shim.py"
         )
+    if parsed.jobs > MOST_JOBS:
+        raise ReportError(f"--jobs {parsed.jobs}: at most {MOST_JOBS} processes are started")
     if parsed.report:
         refuse_file(parsed.report)
     if parsed.json and (parsed.json.is_dir() or not parsed.json.absolute().parent.is_dir()):
@@ -224,7 +227,7 @@ def _judge(parsed: argparse.Namespace) -> int:
     results: list[AdapterResults] = []
     with ExitStack() as stack:
         stack.enter_context(LOGS.setting(shown=parsed.verbose))
-        named = [_adapters(text, parsed, declared) for text in parsed.targets]
+        named = [_adapters(text, parsed, declared, len(items)) for text in parsed.targets]
         for adapters in named:
             for adapter in adapters:
                 stack.callback(adapter.close)
@@ -430,13 +433,16 @@ def read_document(path: Path) -> JudgeResults:
     return decode_results(path.read_bytes(), path.name)
 
 
-def _adapters(text: str, parsed: argparse.Namespace, losses: Losses) -> list[Adapter]:
-    """Return the adapter of an argument, made once for each job. Raises `AdapterError`."""
+def _adapters(text: str, parsed: argparse.Namespace, losses: Losses, number: int) -> list[Adapter]:
+    """Return the adapter of an argument, made once for each job; ``number``: that of the exchanges.
+    Raises `AdapterError`.
+    """
     _check_program(text)
     if parsed.pdb:
         adapters = [_debugged(open_adapter(text, losses, guest=False))]
     else:
-        adapters = [open_adapter(text, losses, timeout=parsed.timeout) for _ in range(parsed.jobs)]
+        jobs = min(parsed.jobs, number)
+        adapters = [open_adapter(text, losses, timeout=parsed.timeout) for _ in range(jobs)]
     return [replace(adapter, strict=parsed.strict) for adapter in adapters]
 
 

@@ -111,6 +111,8 @@ def test_a_program_gets_the_same_as_a_line(tmp_path: Path) -> None:
         "thoughts": False,
         "results": ["result 1", "result 2"],
         "say": "Go on.",
+        "path": "/v1beta/models/gemini-x:streamGenerateContent",
+        "server_tools": [],
     }
 
 

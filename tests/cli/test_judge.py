@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 
 from harness import __version__
+from harness.adapters import Adapter
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
+from harness.cli.named_adapter import open_adapter
 from harness.judging.judge_results import decode_results
 from harness.project.suite import suite_name
 from tests.cli.project import write
@@ -366,6 +368,22 @@ def test_several_jobs_give_the_same_results(answers: Path) -> None:
         arguments = ["--cassettes", "answers.yaml", "--json", f"{jobs}.json", "--jobs", jobs]
         assert main(["judge", target, *arguments]) == 1
     assert judged("1.json") == judged("2.json")
+
+
+def test_only_as_many_jobs_are_started_as_there_are_exchanges(
+    answers: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[str] = []
+
+    def opened(text: str, *arguments: Any, **options: Any) -> Adapter:
+        started.append(text)
+        return open_adapter(text, *arguments, **options)
+
+    monkeypatch.setattr("harness.cli.judge.open_adapter", opened)
+    assert main(["judge", "art", "--cassettes", "gemini-api/text:1", "--jobs", "9"]) == 0
+    assert started == ["art"]
+    assert main(["judge", "art", "--cassettes", "gemini-api/text:1", "--jobs", "1000"]) == 2
+    assert "--jobs 1000: at most 64 processes are started" in capsys.readouterr().err
 
 
 def test_a_baseline_makes_only_worse_red(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
