@@ -134,7 +134,11 @@ def judge_exchange(
 ) -> ExchangeJudgement:
     """Run an adapter on one exchange, judge its transcript, and list the variants of the wire."""
     judged = compare_exchange(exchange, adapter, cassette=cassette, number=number)
-    return judged if exchange.coding_fault else _with_variants(judged, exchange, adapter)
+    return (
+        judged
+        if exchange.coding_fault or exchange.size_fault
+        else _with_variants(judged, exchange, adapter)
+    )
 
 
 def answered_last(exchange: Exchange, adapter: Adapter, transcript: Transcript) -> Exchange:
@@ -152,7 +156,7 @@ def compare_exchange(
     """Run an adapter on one exchange and judge its transcript, without the variants of the wire. An
     answer whose coding can't be decoded is an error.
     """
-    if fault := exchange.coding_fault:
+    if fault := exchange.coding_fault or exchange.size_fault:
         return ExchangeJudgement(cassette, number, error=fault)
     try:
         output = adapter.output(exchange)

@@ -26,7 +26,7 @@ def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
     messages of a stream; a stream of one message has the last line end. An answer whose coding
     can't be decoded has none.
     """
-    if exchange.coding_fault:
+    if exchange.coding_fault or exchange.size_fault:
         return ()
     frames = frames_of(exchange)
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))

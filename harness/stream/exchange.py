@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from .decompression import unread_coding
 from .events import End
+from .framing import MAX_FRAME
 from .printable import printable_lines
 
 OriginKind = Literal["recorded", "loopback", "imported", "written"]
@@ -107,6 +108,14 @@ class Exchange:
     def header(self, name: str) -> str | None:
         """Return the first value of a response header; its name may be in upper or lower case."""
         return first_value(self.headers, name)
+
+    @property
+    def size_fault(self) -> str:
+        """Why the body can't be judged because of its size, or ""."""
+        size = sum(len(data) for _, data in self.reads)
+        if size <= MAX_FRAME or max(map(len, self.body.split(b"\n"))) <= MAX_FRAME:
+            return ""
+        return f"a line of the answer has more than {MAX_FRAME:,} bytes, the limit of a message"
 
     @property
     def coding_fault(self) -> str:

@@ -13,9 +13,10 @@ import pytest
 import zstandard
 
 from harness import load
-from harness.adapters import ADAPTERS
+from harness.adapters import ADAPTERS, EVENTS
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
+from harness.judging.aspects import judge_exchange
 from harness.judging.laws.judge import cells as law_cells
 from harness.judging.laws.judge import judge_law
 from harness.stream import decompression
@@ -154,3 +155,17 @@ def test_an_explicit_provider_wins_over_detection(
     output = capsys.readouterr().out
     assert "exchange 1: openai-compat, status 200" in output
     assert '"Hi"' in output
+
+
+def test_an_answer_above_the_limit_of_a_message_is_an_error_that_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("harness.stream.exchange.MAX_FRAME", len(BODY) - 3)
+    exchange = Exchange(None, 200, {}, ((None, BODY * 2),), provider="gemini-api", generates=True)
+    judged = judge_exchange(exchange, EVENTS)
+    limit = f"{len(BODY) - 3:,}"
+    assert judged.error == (
+        f"a line of the answer has more than {limit} bytes, the limit of a message"
+    )
+    monkeypatch.setattr("harness.stream.exchange.MAX_FRAME", len(BODY))
+    assert not judge_exchange(exchange, EVENTS).error
