@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from os.path import relpath
 from pathlib import Path
 from typing import BinaryIO, Final, Self, get_args
 
@@ -339,15 +340,11 @@ def _unread_wires(items: Sequence[JudgedExchange], cells: Sequence[Result]) -> M
 
 
 def _folder() -> str:
-    """Return the working folder relative to the root of its repository. If there is no repository,
-    return the whole path, with ``~`` for the home folder.
+    """Return the working folder relative to the root of its repository; "" without a repository,
+    because a page that is published names no path of this machine.
     """
     here = Path.cwd()
-    root = next((place for place in (here, *here.parents) if (place / ".git").exists()), None)
-    if root is None:
-        home = Path.home()
-        inside = here.is_relative_to(home) and here != home
-        return f"~/{here.relative_to(home).as_posix()}" if inside else here.as_posix()
+    root = next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
     return "" if root == here else here.relative_to(root).as_posix()
 
 
@@ -589,12 +586,14 @@ def _items_of(file: Path, number: int | None) -> list[JudgedExchange]:
 
 
 def _shown(file: Path) -> str:
-    """Return the name of a cassette of the suite or of the corpus, or the path of another file."""
+    """Return the name of a cassette of the suite or of the corpus, or the relative path of another
+    file.
+    """
     if file.is_relative_to(CASSETTES):
         return file.relative_to(CASSETTES).with_suffix("").as_posix()
     if file.is_relative_to(corpus_folder()):
         return file.relative_to(corpus_folder()).as_posix()
-    return file.as_posix()
+    return Path(relpath(file) if file.is_absolute() else file).as_posix()
 
 
 def _reason(error: Exception, file: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, get_args
 
@@ -53,6 +53,10 @@ UNREPORTED: Final = frozenset({"calls-unreported", "counts-unreported"})
 MOST_PAIRS: Final = 6
 """The number of pairs of reasons to end that a finding names."""
 NEEDLESS_ERROR: Final = "needless_error"
+MAX_SENTENCE: Final = 160
+"""Characters of a finding in a summary."""
+FOR_A_PROGRAM: Final = frozenset({"thoughts", "finish", "usage", "blocked"})
+"""Aspects that a program acts on. Their losses are declared one by one."""
 NEVER_DECLARED: Final = frozenset({"text", "calls", "error", "unfinished"})
 """The aspects for which every event model has a place."""
 
@@ -253,6 +257,15 @@ def hints_of(cells: Iterable[Result]) -> dict[str, str]:
     return hints
 
 
+def hint_of_all(aspects: Iterable[str]) -> str:
+    """Return how to declare the losses of all opaque aspects at once; "" for fewer than two."""
+    opaque = [aspect for aspect in aspects if aspect not in FOR_A_PROGRAM]
+    if len(opaque) < 2:
+        return ""
+    words = f"{', '.join(opaque).replace('_', ' ')}: lost wherever the wire has them"
+    return f"{words}; if the event model has no place: --losses '{', '.join(opaque)}'"
+
+
 def _has_counts(finding: Finding) -> bool:
     """Return whether the adapter reports some of the token counts."""
     counts = finding.adapter if finding.reason == "counts" else None
@@ -272,6 +285,16 @@ def number_of_findings(cells: Sequence[Result]) -> int:
     not be judged.
     """
     return len(causes_of(cells)) + len(losses_of(cells)) + len(errors_of(cells))
+
+
+def findings_of(cells: Sequence[Result]) -> Iterator[tuple[str, Result, Finding | None]]:
+    """Yield the sentence, the first cell and its finding for each finding, in the order shown."""
+    for cause in causes_of(cells):
+        yield cause.sentence, cause.cells[0], None
+    for alike in errors_of(cells):
+        yield alike[0].reason, alike[0], None
+    for loss in losses_of(cells):
+        yield loss.sentence, loss.cells[0], loss.findings[0]
 
 
 def causes_of(cells: Iterable[Result]) -> list[Cause]:

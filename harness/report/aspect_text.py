@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-from harness.facts import Finding
 from harness.judging.explain import evidence_lines
 from harness.judging.judge_results import AdapterResults
 from harness.judging.results import VERDICTS as VERDICTS_OF_CELLS
@@ -15,12 +14,15 @@ from harness.stream.printable import excerpt, listed, plural, printable, shorten
 
 from .aspect_counts import (
     BLOCKS,
+    MAX_SENTENCE,
     VERDICTS,
     by_aspect,
     causes_of,
     command_of,
     describe_raw,
     errors_of,
+    findings_of,
+    hint_of_all,
     hints_of,
     losses_of,
     number_of_findings,
@@ -35,8 +37,6 @@ FEW_FINDINGS: Final = 3
 """Findings that need no summary below them."""
 MOST_REASONS: Final = 3
 """Reasons of cells that were not run."""
-MAX_SENTENCE: Final = 160
-"""Characters of a finding in the summary."""
 LEGEND: Final = (
     "Documented wire: answers as the provider documents them. Variants: other forms; a failure"
     " there is never red. Not asked: the adapter could not give the fact, or the answer failed"
@@ -108,23 +108,13 @@ def closing_text(adapter: AdapterResults) -> str:
     cells = [cell for section in sections for cell in section]
     red = sum(VERDICTS_OF_CELLS[cell.verdict].red for cell in cells)
     judged = sum(cell.verdict != "not-run" for cell in cells)
-    sentence, first, finding = next(found for section in sections for found in _findings(section))
+    sentence, first, finding = next(found for section in sections for found in findings_of(section))
     lines = [
         f"{red:,} of {plural(judged, 'cell')} are red.",
         f"Begin with the first finding: {excerpt(sentence, MAX_SENTENCE)}",
         f"  run: {command_of(adapter, first, finding)}",
     ]
     return "\n".join(map(printable, lines)) + "\n"
-
-
-def _findings(cells: Sequence[Result]) -> Iterator[tuple[str, Result, Finding | None]]:
-    """Yield the sentence, the first cell and its finding for each finding, in the order shown."""
-    for cause in causes_of(cells):
-        yield cause.sentence, cause.cells[0], None
-    for alike in errors_of(cells):
-        yield alike[0].reason, alike[0], None
-    for loss in losses_of(cells):
-        yield loss.sentence, loss.cells[0], loss.findings[0]
 
 
 def _not_run(cells: Sequence[Result]) -> list[str]:
@@ -193,13 +183,14 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
         number_in_cells = f"{plural(len(losses), 'finding')} in {plural(failed, 'cell')}"
         return [*lines, "", f"- {number_in_cells}: shown on the page that --report DIR writes"]
     hints = hints_of(cells) if block == "documented" else {}
+    of_all = hint_of_all(hints)
     for loss in losses:
         first = loss.cells[0]
         lines += ["", _Toned(tone, f"- {loss.sentence}"), *_places(loss.cells)]
         if hint := hints.pop(loss.aspect, ""):
             lines.append(f"  {hint}")
         lines += evidence_lines(first, loss.findings[0], adapter.argument or adapter.target)
-    return lines
+    return [*lines, "", of_all] if of_all else lines
 
 
 def _places(cells: Sequence[Result]) -> list[str]:

@@ -27,6 +27,7 @@ from .aspect_counts import (
     by_aspect,
     causes_of,
     errors_of,
+    hint_of_all,
     hints_of,
     is_of_error,
     losses_of,
@@ -44,6 +45,8 @@ MOST_CELLS: Final = 400
 """Further cells of one finding that are named."""
 MOST_FINDINGS: Final = 200
 """Findings of one aspect that are shown."""
+FEW_FINDINGS: Final = 10
+"""Up to so many findings are shown open."""
 MOST_WITH_EVIDENCE: Final = 3
 """Cells of one finding whose evidence is shown. They have the same reason."""
 
@@ -143,8 +146,15 @@ class Group:
     sections: Sequence[AspectSection] = ()
     """Those of each aspect."""
     unused_losses: Sequence[str] = ()
+    hint: str = ""
+    """How to declare several losses at once."""
     more: int = 0
     """The number of entries that are not shown."""
+
+    @property
+    def is_short(self) -> bool:
+        """Whether all findings are shown open."""
+        return sum(section.number for section in self.sections) <= FEW_FINDINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +176,15 @@ class FactsCells:
     def streams(self) -> list[PlacedResult]:
         """The first cell of each answer. Several cases may judge one adapter on the same answer."""
         return list({cell.result.place: cell for cell in reversed(self.cells)}.values())[::-1]
+
+    @property
+    def run(self) -> list[PlacedResult]:
+        """The streams without those of which nothing was asked, such as those of another wire."""
+        return [
+            cell
+            for cell in self.streams
+            if cell.result.verdict != "not-run" or {*cell.result.aspects.values()} - {"not_asked"}
+        ]
 
     @property
     def never_red(self) -> bool:
@@ -223,7 +242,7 @@ def tables(groups: Sequence[FactsCells]) -> list[Table]:
 
 
 def _table(block: str, groups: Sequence[FactsCells]) -> Table:
-    aspects = list(by_aspect(cell.result for group in groups for cell in group.streams))
+    aspects = list(by_aspect(cell.result for group in groups for cell in group.run))
     rows = [_row(group, aspects) for group in groups]
     never_red = groups[0].never_red
     return Table(block, BLOCKS[block], BLOCK_MEANINGS[block], "Adapter", aspects, rows, never_red)
@@ -231,7 +250,7 @@ def _table(block: str, groups: Sequence[FactsCells]) -> Table:
 
 def _row(group: FactsCells, aspects: Sequence[str]) -> TableRow:
     streams = [cell.result for cell in group.streams]
-    counts = by_aspect(streams)
+    counts = by_aspect(cell.result for cell in group.run)
     losses, errors = losses_of(group.results), errors_of(group.results)
     listed = {loss.aspect for loss in losses}
     squares = [
@@ -292,6 +311,7 @@ def _group(group: FactsCells) -> Group:
         ],
         sections=[section for section in sections if section.entries or section.of_error],
         unused_losses=judged.unused_losses if group.block == "documented" else (),
+        hint=hint_of_all(hints),
     )
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.judging.results import VERDICTS, Result, Verdict, VerdictWords
-from harness.stream.printable import plural
+from harness.stream.printable import excerpt, plural
 
-from .aspect_counts import block_of, number_of_findings
+from .aspect_counts import MAX_SENTENCE, block_of, findings_of, number_of_findings
 from .compare import KINDS, CellChange, ChangeKind, KindWords
 from .document import RESULTS, Header, Named, plan_of
 from .findings import FactsCells, cells_by_facts, finding_groups, tables
@@ -108,6 +108,8 @@ _BLOCKS: Final = {
 }
 TITLE: Final = "Stream conformance"
 """The title of a report of no known project."""
+FEW_ADAPTERS: Final = 4
+"""From this number, the adapters are the rows of their matrix with the providers."""
 MOST_NAMED: Final = 3
 """The number of adapters that a title names."""
 
@@ -118,7 +120,8 @@ NOTHING: Final[Mapping[str, Any]] = {
     "of_cases": False,
     "other_reasons": 0,
     **dict.fromkeys(("heading_note", "origins_sentence", "against"), ""),
-    "columns": {},
+    "columns": (),
+    "corner": "",
     "folded": (),
     "laws": {},
     **dict.fromkeys(("rows", "checklists", "tables", "groups", "questions", "remarks"), ()),
@@ -219,8 +222,9 @@ def _shown_losses(
 
 
 def _matrix(cells: Sequence[PlacedResult], names: ReportNames) -> dict[str, Any]:
-    """Return the matrix of providers × columns. Without cases it has the first turns on the
-    documented wire. ``folded`` has the providers without a comparison, with their number of cells.
+    """Return the matrix of adapters × providers; few adapters are its columns. Without cases it has
+    the first turns on the documented wire. ``folded`` has the providers without a comparison, with
+    their number of cells. A pair without a comparison is an empty square.
     """
     with_case = any(cell.page for cell in cells)
     results = [cell.result for cell in cells if with_case or block_of(cell.result) == "documented"]
@@ -229,28 +233,43 @@ def _matrix(cells: Sequence[PlacedResult], names: ReportNames) -> dict[str, Any]
         for name in names.columns
         for pair in _pairs_of(name, results, names)
     }
-    used = {name for _, name in pairs}
-    columns = {name: title for name, title in names.columns.items() if name in used}
     judged = {result.provider for result in results}
-    rows = [
-        (
-            names.providers[name],
-            page_name(name) if with_case else "",
-            [pairs.get((name, key)) for key in columns],
-        )
-        for name in names.providers
+    providers = {
+        name: (title, page_name(name) if with_case else "")
+        for name, title in names.providers.items()
         if name in judged
-    ]
-    compared = [row for row in rows if any(pair and pair.tally.compared for pair in row[2])]
-    shown = compared or rows
+    }
+    compared = {provider for (provider, _), pair in pairs.items() if pair.tally.compared}
+    shown = [name for name in providers if not compared or name in compared]
     folded = [
-        (title, page, sum(pair.tally.cells for pair in of_row if pair))
-        for title, page, of_row in rows
-        if compared and (title, page, of_row) not in compared
+        (*heading, sum(pairs[key].tally.cells for key in pairs if key[0] == name))
+        for name, heading in providers.items()
+        if name not in shown
     ]
     if not with_case and len(shown) == 1 and not folded:
         shown = []
-    return {"columns": columns, "rows": shown, "folded": folded}
+    used = [name for name in names.columns if any(key[1] == name for key in pairs)]
+    by_adapter = len(used) >= FEW_ADAPTERS
+
+    def square(provider: str, adapter: str) -> tuple[Pair, str] | None:
+        pair = pairs.get((provider, adapter))
+        is_blank = pair is None or not (with_case or pair.tally.compared or pair.tally.red)
+        return None if pair is None or is_blank else (pair, providers[provider][1])
+
+    of_providers = [providers[name] for name in shown]
+    of_adapters = [(names.columns[name], "") for name in used]
+    table = [[square(provider, adapter) for provider in shown] for adapter in used]
+    if not by_adapter:
+        table = [list(row) for row in zip(*table, strict=True)]
+        of_providers, of_adapters = of_adapters, of_providers
+    return {
+        "corner": "Adapter" if by_adapter else "Provider",
+        "columns": of_providers,
+        "rows": [(*heading, row) for heading, row in zip(of_adapters, table, strict=True)]
+        if shown
+        else [],
+        "folded": folded,
+    }
 
 
 def _judged_sentences(
@@ -263,7 +282,18 @@ def _judged_sentences(
     plan = plan_of(results)
     first = [] if plan.is_whole else [f"{plan.sentence}."]
     first += [] if any(result.compared for result in results) else [NOTHING_COMPARED]
-    return [*first, _judged_sentence(header, groups), *describe_raw(results)]
+    first += [_first_finding(groups, named=len(header.judged) > 1)]
+    return [*filter(None, first), _judged_sentence(header, groups), *describe_raw(results)]
+
+
+def _first_finding(groups: Sequence[FactsCells], *, named: bool) -> str:
+    """Return the first finding as a sentence, as in the terminal; "" if nothing is red."""
+    for block in ("documented", "second_turn"):
+        for group in groups:
+            for sentence, _, _ in findings_of(group.results) if group.block == block else ():
+                name = f"{group.title}: " if named else ""
+                return f"{name}{excerpt(sentence, MAX_SENTENCE)}."
+    return ""
 
 
 def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:

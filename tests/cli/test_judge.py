@@ -194,7 +194,17 @@ def test_the_losses_of_other_cuts_are_shown(answers: Path, jobs: str) -> None:
     frames, native, facts = cell["evidence"]["excerpts"]["text"]
     assert [view["layer"] for view in (frames, native, facts)] == ["frames", "native", "facts"]
     assert frames["lines"]
-    assert judged("cells.json")[0]["folder"] == Path.cwd().as_posix()
+    assert "folder" not in judged("cells.json")[0], "without a repository"
+
+
+def test_a_page_names_no_path_of_the_machine(answers: Path) -> None:
+    Path("elsewhere").mkdir()
+    write("elsewhere/b.yaml", answers.read_text(encoding="utf-8"))
+    for command in ([str(answers)], [str(Path("elsewhere").absolute())]):
+        target = shim('"STOP"')
+        main(["judge", target, "--cassettes", *command, "--report", "page", "--json", "o.json"])
+        assert str(Path.cwd()) not in Path("page/index.html").read_text(encoding="utf-8")
+        assert str(Path.cwd()) not in Path("o.json").read_text(encoding="utf-8")
 
 
 def test_one_exchange_can_be_judged_alone(answers: Path) -> None:

@@ -8,8 +8,13 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from harness.facts import Finding, Place
-from harness.judging.judge_results import JudgeResults, decode_results, encode_results
+from harness.facts import ASPECTS, Finding, Place
+from harness.judging.judge_results import (
+    AdapterResults,
+    JudgeResults,
+    decode_results,
+    encode_results,
+)
 from harness.judging.results import Evidence, Stream, unjudged
 from harness.report import ReportError, Run, compare_runs, render_index
 from harness.report.aspect_counts import command_of, errors_of, losses_of
@@ -441,8 +446,6 @@ def test_a_baseline_without_the_adapter_is_refused() -> None:
 def test_the_page_names_the_folder_of_the_commands() -> None:
     page = render_index(run_of(JudgeResults((replace(SHOP, folder="examples/shop"),))))
     assert "Run the commands in the folder <code>examples/shop</code> of the repository." in page
-    page = render_index(run_of(JudgeResults((replace(SHOP, folder="~/shop"),))))
-    assert "Run the commands in the folder <code>~/shop</code>." in page
     assert "Run the commands in" not in render_index(run_of(RESULTS))
 
 
@@ -456,3 +459,65 @@ def test_findings_come_before_the_wires_that_the_adapter_does_not_read() -> None
     assert page.ids.index("findings") < page.ids.index("pairs") < page.ids.index("remarks")
     assert "No comparison ran for OpenAI (2 cells)." in page.text
     assert "3 not run (2 on the documented wire, 1 in variants) No comparison ran." in page.text
+
+
+def lede_of(*adapters: AdapterResults) -> str:
+    page = render_index(run_of(JudgeResults(adapters)))
+    return page.partition('<p class="lede">')[2].partition("</p>")[0]
+
+
+def test_the_page_begins_with_the_first_finding() -> None:
+    lost, kept = replace(OTHER, cells=(cell(text="lost"),)), replace(SHOP, cells=(), second_turn=())
+    assert lede_of(lost).startswith(
+        "text lost: the wire ends with 1; the adapter gives no reason. "
+    )
+    assert lede_of(lost, kept).startswith("other: text lost: the wire ends with 1; ")
+    assert "reason. 2 adapters." in lede_of(lost, kept)
+    assert lede_of(replace(OTHER, cells=(cell(text="kept"),))).startswith("other, version unknown:")
+
+
+@pytest.mark.parametrize(("number", "is_open"), [(2, True), (11, False)])
+def test_few_findings_are_open(number: int, is_open: bool) -> None:
+    lost = (Finding(aspect, "lost", "no-finish", wire="x") for aspect in ASPECTS[:number])
+    adapter = replace(OTHER, cells=(with_findings(cell(), *lost),))
+    page = render_index(run_of(JudgeResults((adapter,))))
+    assert ('<details class="list" open><summary><h4' in page) is is_open
+
+
+def test_an_answer_of_another_wire_is_no_number_of_the_table() -> None:
+    unread = replace(cell(exchange=2, text="not_asked"), verdict="not-run", reason="another wire")
+    adapter = replace(OTHER, cells=(cell(text="lost"), unread))
+    text = Page(render_index(run_of(JudgeResults((adapter,))))).text
+    assert "1 not run" in text
+    assert "1 not asked" not in text
+
+
+def test_one_line_declares_all_opaque_losses() -> None:
+    cells = tuple(
+        cell(exchange=at, text="kept", finish="lost", grounding="lost", finish_message="lost")
+        for at in (1, 2)
+    )
+    adapter = replace(OTHER, cells=cells)
+    line = (
+        "grounding, finish message: lost wherever the wire has them; if the event model has no"
+        " place: --losses 'grounding, finish_message'"
+    )
+    assert results_text(adapter).count(line) == 1
+    assert line.replace("'", "&#39;") in render_index(run_of(JudgeResults((adapter,))))
+
+
+@pytest.mark.parametrize(("number", "corner"), [(3, "Provider"), (4, "Adapter")])
+def test_many_adapters_are_the_rows_of_their_matrix(number: int, corner: str) -> None:
+    """A pair without a comparison is an empty square."""
+    first = replace(cell(text="kept"), provider="anthropic")
+    other = replace(cell(exchange=2, text="kept"), provider="openai")
+    adapters = [
+        replace(OTHER, name=f"a{at}", cells=(first, other) if at else (first,))
+        for at in range(number)
+    ]
+    page = render_index(run_of(JudgeResults(tuple(adapters))))
+    table = page[page.index('<table class="pairs"') :].partition("</table>")[0]
+    heads = re.findall('<th scope="col">(.*?)</th>', table)
+    assert heads[0] == corner
+    assert len(heads) == (3 if corner == "Adapter" else 1 + number)
+    assert table.count("<td></td>") == 1
