@@ -21,6 +21,7 @@ from .gemini.messages import METHOD, is_envelope
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
+from .gemini.tools import json_schema
 from .gemini_api import read_facts
 from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider, bearer
 
@@ -67,6 +68,8 @@ PROVIDER: Final = Provider(
     detect=_detect,
     write=_write,
     read=read_contents,
+    json_schema=json_schema,
+    reads_whole=True,
     vendor=VENDOR,
     wire=GENERATE_CONTENT,
     canonical=canonical_request,

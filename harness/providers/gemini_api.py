@@ -16,6 +16,7 @@ from .gemini.messages import MODEL_METHOD, VERTEX_PATH
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
+from .gemini.tools import json_schema
 from .gemini.usual import decode_message
 from .oracle import gather_body
 from .provider import GENERATE_CONTENT, TIER, Answer, Endpoint, Provider
@@ -38,6 +39,8 @@ PROVIDER: Final = Provider(
     url=re.compile(rf"^(?!.*{VERTEX_PATH}).*?{MODEL_METHOD}"),
     write=write_body,
     read=read_contents,
+    json_schema=json_schema,
+    reads_whole=True,
     vendor=VENDOR,
     wire=GENERATE_CONTENT,
     canonical=canonical_request,

@@ -199,6 +199,10 @@ class Provider:
     express. It raises `TranslationError` for a prompt that the wire refuses. None if no requests
     are sent.
     """
+    reads_whole: bool = False
+    """Whether ``read`` also reads settings, media, the choice and the structured answer."""
+    json_schema: Callable[[Any], Any] = lambda schema: schema
+    """Returns a schema of a request as JSON Schema; by default unchanged."""
     places: RequestPlaces | None = None
     """The places in its requests that `harness prove` changes; it must be given if ``write`` is."""
     vendor: str = ""

@@ -10,6 +10,7 @@ from harness.stream.json_codec import Json
 from harness.stream.prompt import (
     AnyPart,
     Call,
+    Media,
     Message,
     Native,
     Redacted,
@@ -120,7 +121,10 @@ def _read_part(returned: Returned, part: AnyPart, role: Role) -> None:
             returned.signed_before.append(len(returned.other_signatures))
             return
         case Result():
-            output = "\n".join(strings(part.value))
+            media = [
+                each.data for each in part.parts or () if isinstance(each, Media) and each.data
+            ]
+            output = "\n".join([*strings(part.value), *media])
             returned.results.append(
                 ReturnedResult(part.name, part.wire_id, output, failed=part.failed)
             )

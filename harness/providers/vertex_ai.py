@@ -19,6 +19,7 @@ from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_ans
 from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
+from .gemini.tools import json_schema
 from .gemini.usual import decode_message
 from .gemini_api import read_facts
 from .history import HistoryRules
@@ -63,6 +64,8 @@ PROVIDER: Final = Provider(
     detect=_detect,
     write=write_body,
     read=read_contents,
+    json_schema=json_schema,
+    reads_whole=True,
     vendor=VENDOR,
     wire=GENERATE_CONTENT,
     canonical=canonical_request,

@@ -1,13 +1,13 @@
 """A prompt for a model, between an application's event model and a provider's wire.
 
-A dialect makes a `Prompt` from its own request; the writer of a provider makes the body of its wire
-from it, and the reader of a provider makes a prompt from such a body. A prompt has no wire's JSON.
-Its places are paths in the application's request (``messages[2].content[0]``), for errors and
-warnings.
+A dialect makes a `Prompt` from its own request, and a question of `harness judge` is one. The
+writer of a provider makes the body of its wire from it, and the reader of a provider makes it from
+a body. A prompt has no wire's JSON. Its places are paths in the application's request or in the
+body (``messages[2].content[0]``), for errors, warnings and findings.
 
-The messages that a dialect makes are well formed: `Result` parts are in the first user message
-after their calls, before its other parts, in the order of the calls. Those of a body are as the
-body has them.
+The messages of an application are well formed: `Result` parts are in the first user message after
+their calls, before its other parts, in the order of the calls. Those of a body are as they were
+sent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-Role = Literal["user", "assistant"]
+Role = Literal["user", "assistant", "system"]
+"""``system``: an instruction between the messages."""
 MediaKind = Literal["image", "audio", "video", "document"]
 
 SETTINGS: Final = (
@@ -92,7 +93,7 @@ class Call(Part):
     """A call of a tool."""
 
     id: str
-    """Never empty, different for each call."""
+    """Never empty and different for each call, except for a body that has no ids or equal ones."""
     name: str
     arguments: Mapping[str, Any] | str
     """A JSON object, or the text of arguments that are not one."""
@@ -119,7 +120,13 @@ class Media(Part):
     name: str | None = None
     """The name of the file."""
     detail: str | None = None
-    """The resolution, ``low`` or ``high``."""
+    """The resolution, ``low`` or ``high``; in a body also another word of its wire."""
+    start_s: float | None = None
+    """The first second of the video that counts."""
+    end_s: float | None = None
+    """The last second of the video that counts."""
+    fps: float | None = None
+    """The number of frames of the video for each second."""
 
 
 def media_kind(kind: str, media_type: str | None) -> MediaKind:
@@ -244,6 +251,8 @@ class ServerTool:
     """The path of the tool."""
     words: str
     """The error on another wire."""
+    kind: str = ""
+    """The neutral name of the tool (``search``, ``code``, ``urls``); "" if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +268,8 @@ class Choice:
     """Whether the model may call several at once; None: not said."""
     place: str = ""
     """The path of the field for ``parallel``; "" if the request has none."""
+    allowed: tuple[str, ...] = ()
+    """With ``required``: the functions that may be called, if a body names several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,10 +318,20 @@ class Prompt:
     """
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Free values for the provider's statistics."""
+    google: Mapping[str, Any] = field(default_factory=dict)
+    """Values in Google's own words: ``safety`` (category → threshold), ``labels``, ``cached``,
+    ``tier``, ``thinking_level``.
+    """
+    places: Mapping[str, str] = field(default_factory=dict)
+    """The paths of a body for the values without a place of their own, by their names:
+    ``settings.top_p``, ``choice``, ``format``, ``reasoning.effort``, ``google.labels``.
+    """
     home: str = ""
     """The vendor whose wire has the application's own event model, "" if there is none."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """The fields of the request that only the wire of ``home`` has, by their paths."""
+    """The fields of the request that only the wire of ``home`` has, by their paths; of a body, the
+    fields that no other value of the prompt has.
+    """
     unread: tuple[str, ...] = ()
     """The places of fields that are not carried at all."""
     streamed: bool = False

@@ -44,6 +44,7 @@ from .messages import NAME
 _WIRE: Final = "the Messages API"
 MAX_TOKENS: Final = 4096
 """The limit of an answer for a prompt without one: the wire requires a limit."""
+ROLES: Final = {"user": "user", "assistant": "assistant", "system": "user"}
 SETTINGS: Final = {
     "temperature": "temperature",
     "top_p": "top_p",
@@ -127,12 +128,13 @@ class _Writer:
         written: list[dict[str, Any]] = []
         for message in self._prompt.messages:
             content = [block for part in message.parts for block in self._blocks(part)]
+            role = ROLES[message.role]
             if not content:
                 self._leave(message.place or "messages", "it has no content")
-            elif written and written[-1]["role"] == message.role:
+            elif written and written[-1]["role"] == role:
                 written[-1]["content"] += content
             else:
-                written.append({"role": message.role, "content": content})
+                written.append({"role": role, "content": content})
         for turn in written:
             match turn["content"]:
                 case [{"type": "text", "text": text, **others}] if not others:

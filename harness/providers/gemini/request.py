@@ -41,7 +41,7 @@ from .schema import to_gemini_schema
 VENDOR: Final = "gemini"
 """Who makes Gemini's opaque values, and the name of its options."""
 
-ROLES: Final = {"user": "user", "assistant": "model"}
+ROLES: Final = {"user": "user", "assistant": "model", "system": "user"}
 SETTINGS: Final = {
     "temperature": "temperature",
     "top_p": "topP",
@@ -53,6 +53,8 @@ SETTINGS: Final = {
     "frequency_penalty": "frequencyPenalty",
 }
 """Setting → field of ``generationConfig``."""
+GOOGLE_FIELDS: Final = {"labels": "labels", "cached": "cachedContent", "tier": "serviceTier"}
+"""Value in Google's words → field of the body."""
 MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY", "named": "ANY"}
 """Choice of functions → mode of function calling."""
 EFFORTS: Final = {"low": 1024, "medium": 4096, "high": 16384}
@@ -117,14 +119,23 @@ def settings_of(prompt: Prompt, warnings: list[str], *, exact: bool = False) -> 
     if prompt.choice:
         body["toolConfig"] = _tool_config(prompt.choice)
     generation = {SETTINGS[name]: value for name, value in prompt.settings.items()}
-    if thinking := _thinking(prompt, exact):
+    thinking = _thinking(prompt, exact)
+    if thinking:
         generation["thinkingConfig"] = thinking
     if prompt.format:
         generation["responseMimeType"] = "application/json"
         if prompt.format.schema:
             generation |= _response_schema(prompt.format.schema, warnings, exact)
+    google = dict(prompt.google)
+    if level := google.pop("thinking_level", None):
+        generation["thinkingConfig"] = {**thinking, "thinkingLevel": level}
     if generation:
         body["generationConfig"] = generation
+    if safety := google.pop("safety", None):
+        body["safetySettings"] = [
+            {"category": category, "threshold": threshold} for category, threshold in safety.items()
+        ]
+    body |= {GOOGLE_FIELDS[name]: value for name, value in google.items()}
     warnings += _left_out(prompt)
     _merge_options(prompt.options.get(VENDOR), body)
     return body
@@ -218,6 +229,8 @@ def _result(result: Result) -> JsonObject:
     )
     if result.parts is not None and result.key:
         value, files = _with_references(result.parts)
+    elif result.parts is not None and value is None:
+        value = "\n".join(part.text for part in result.parts if isinstance(part, Text))
     if result.failed:
         response: Any = {"error": value}
     elif result.key:
@@ -254,7 +267,14 @@ def _media(media: Media) -> JsonObject:
         wire = {"fileData": {**kind, "fileUri": media.url}}
     if media.detail:
         wire["mediaResolution"] = {"level": _RESOLUTIONS[media.detail]}
-    return wire
+    video: JsonObject = {
+        name: f"{offset:g}s"
+        for name, offset in (("startOffset", media.start_s), ("endOffset", media.end_s))
+        if offset is not None
+    }
+    if media.fps is not None:
+        video["fps"] = media.fps
+    return {**wire, "videoMetadata": video} if video else wire
 
 
 # -------------------------------------------------------------------- settings

@@ -96,9 +96,9 @@ def _messages(message: Message, custom: frozenset[str], warnings: Warnings) -> I
         elif item := _item(part, warnings):
             content.append(item)
     if len(content) == 1 and content[0]["type"] == "text":
-        yield {"role": "user", "content": content[0]["text"], **named}
+        yield {"role": message.role, "content": content[0]["text"], **named}
     elif content:
-        yield {"role": "user", "content": content, **named}
+        yield {"role": message.role, "content": content, **named}
 
 
 def _answer(parts: Sequence[AnyPart], custom: frozenset[str], warnings: Warnings) -> JsonObject:

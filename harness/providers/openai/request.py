@@ -114,9 +114,9 @@ def _items(message: Message, custom: frozenset[str], warnings: Warnings) -> Iter
         elif item := _input(part, warnings):
             content.append(item)
     if len(content) == 1 and content[0]["type"] == "input_text":
-        yield {"role": "user", "content": content[0]["text"]}
+        yield {"role": message.role, "content": content[0]["text"]}
     elif content:
-        yield {"role": "user", "content": content}
+        yield {"role": message.role, "content": content}
 
 
 def _answer(

@@ -117,7 +117,7 @@ def _messages(message: Message, warnings: list[str]) -> list[dict[str, Any]]:
     if not items:
         return results
     content = items[0]["text"] if len(items) == 1 and items[0]["type"] == "text" else items
-    return [*results, {"role": "user", "content": content}]
+    return [*results, {"role": message.role, "content": content}]
 
 
 class _Message:
