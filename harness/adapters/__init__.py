@@ -12,8 +12,8 @@ from .adapter import (
     OutOfTime,
     Output,
     RunOptions,
-    SentRequest,
 )
+from .asked import Asked, Reaction, SentRequest
 from .own import ADAPTERS, EVENTS, FRAMES, dialect_adapter, user_adapter
 
 __all__ = [
@@ -24,10 +24,12 @@ __all__ = [
     "Adapter",
     "AdapterError",
     "AdapterMissing",
+    "Asked",
     "KnownFailure",
     "Normalize",
     "OutOfTime",
     "Output",
+    "Reaction",
     "RunOptions",
     "SentRequest",
     "dialect_adapter",

@@ -16,6 +16,7 @@ from harness.pipeline.replay import Layer, Normalized, Trace
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
+from .asked import Asked, Reaction, SentRequest
 from .raised import place_of
 
 if TYPE_CHECKING:
@@ -70,14 +71,6 @@ class RunOptions(Struct, frozen=True):
     def of(cls, case: Case) -> RunOptions:
         """Return the options of a case."""
         return cls(case.case, case.cassette, case.provider, case.tool_code, case.context)
-
-
-@dataclass(frozen=True, slots=True)
-class SentRequest:
-    """A request that an adapter sent to a served address. It has no path if none was seen."""
-
-    path: str = ""
-    body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +185,8 @@ class Adapter:
     """Whether whoever sends the second request knows the order of text and calls in the answer: not
     over Chat Completions.
     """
+    ask: Callable[[Asked], Reaction] | None = None
+    """Asks a question about the request of the adapter. None if it sends no requests."""
     close: Callable[[], None] = lambda: None
     """Ends the threads and processes of the adapter. A later run starts new ones."""
     of_normalized: Callable[[Normalized, RunOptions], Output] | None = None

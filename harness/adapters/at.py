@@ -5,7 +5,7 @@ a line for programs.
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
 from urllib.parse import urlsplit
@@ -28,6 +28,9 @@ from harness.stream.prompt import Prompt
 from harness.stream.session import Tool
 
 from .adapter import RunOptions
+from .asked import Asked
+from .neutral_words import Words, words_of
+from .reading import ReadValues
 from .results import MediaResult, Results, media_result
 
 PROMPT: Final = "Hello."
@@ -50,6 +53,14 @@ class Question:
     """
     turn: int = 1
     """2 if the adapter must also send a second request."""
+    prompt: Prompt | None = None
+    """The prompt of a question about the request, with the addresses of its media; None if the
+    answer is judged. Another process has only its words.
+    """
+    words: Words | None = None
+    """The words of a question about the request (`question_words`); None if the answer is
+    judged.
+    """
 
 
 def unread_wire(question: Question, providers: Collection[str]) -> str:
@@ -63,8 +74,30 @@ def unread_wire(question: Question, providers: Collection[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedOutput:
+    """A structured answer; without a schema any JSON."""
+
+    name: str = ""
+    schema: Mapping[str, Any] | None = None
+
+
+_SERVER_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "search": {"googleSearch": {}},
+    "code": {"codeExecution": {}},
+    "urls": {"urlContext": {}},
+}
+"""Neutral name of a tool of the provider → the tool."""
+READ: Final = frozenset(
+    {"prompt", "tools", "server_tools", "system", "messages", "choice", "output"}
+)
+"""The attributes of `At` whose reading is noted. Its mappings note their keys."""
+
+
+@dataclass(frozen=True, slots=True)
 class At:
-    """The argument of a function that sends its request to an address."""
+    """The argument of a function that sends its request to an address. It notes which values of the
+    prompt are read: an adapter is asked only for these.
+    """
 
     base_url: str
     """The address to send the request to."""
@@ -89,9 +122,39 @@ class At:
     """Whether the recorded request asks for thoughts; for a recording without a request, whether
     the answer has thoughts.
     """
+    system: str = ""
+    """The texts of the system, joined by blank lines. This and the next values are those of a
+    question, or of the recorded request; docs/what-is-asked.md has their words.
+    """
+    messages: Sequence[Mapping[str, Any]] = ()
+    """The whole history, with the prompt."""
+    choice: str | Mapping[str, Any] | None = None
+    """The functions that the model may call: ``auto``, ``none``, ``required`` or ``{name}``."""
+    output: AskedOutput | None = None
+    """The structured answer."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The sampling settings."""
+    thinking: Mapping[str, Any] = field(default_factory=dict)
+    """``effort``, ``budget``, ``mode`` and ``shown``, in neutral words."""
+    google: Mapping[str, Any] = field(default_factory=dict)
+    """Values in Google's own words."""
+    turns: int = 1
+    """2 if the adapter must also send a second request."""
+    stored: bool = False
+    """Whether the answer must be saved and loaded before the second request."""
     say: str = SAY
     """The user's next message, for a second turn without calls."""
     _results: Results = field(default_factory=lambda: Results(Facts), repr=False)
+    _read: set[str] = field(default_factory=set, repr=False, compare=False)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in READ:
+            object.__getattribute__(self, "_read").add(name)
+        return object.__getattribute__(self, name)
+
+    def values_read(self) -> frozenset[str]:
+        """Return the names of the values that were read, such as ``settings.seed``."""
+        return frozenset(self._read)
 
     def skip(self, reason: str) -> NoReturn:
         """End the run, because the adapter can't send the request of this exchange. The verdict is
@@ -114,20 +177,86 @@ class At:
 
 def at_of(question: Question) -> At:
     """Return the argument ``at`` for a question."""
-    exchange = question.exchange
+    exchange, words = question.exchange, question.words
     known = with_streamed(exchange)
     asked = _asked(exchange, question.options)
+    words = question.words or _recorded_words(asked, question.turn)
+    is_asked = question.words is not None
+    read: set[str] = set()
     return At(
         question.base_url,
-        known.model or MODEL,
+        words["model"] or known.model or MODEL,
         bool(known.streamed),
-        (asked.last_text if asked else "") or PROMPT,
-        _tools(known, asked, question.options),
+        (last_text(words["messages"]) if is_asked else asked.last_text if asked else "") or PROMPT,
+        _asked_tools(words) if is_asked else _tools(known, asked, question.options),
         exchange,
-        server_tools(exchange.request.body) if exchange.request else (),
-        _has_thoughts(exchange, asked, question.options),
+        _asked_server_tools(words)
+        if is_asked
+        else server_tools(exchange.request.body)
+        if exchange.request
+        else (),
+        bool(words["thinking"].get("shown"))
+        if is_asked
+        else _has_thoughts(exchange, asked, question.options),
+        system=words["system"],
+        messages=words["messages"],
+        choice=words["choice"],
+        output=_output(words["output"]),
+        settings=ReadValues("settings", words["settings"], read),
+        thinking=ReadValues("thinking", words["thinking"], read),
+        google=ReadValues("google", words["google"], read),
+        turns=words["turns"],
+        stored=words["stored"],
         _results=Results(lambda: _facts(exchange, question.options)),
+        _read=read,
     )
+
+
+def question_words(asked: Asked, base_url: str) -> Words:
+    """Return the words of a question: those of its prompt, ``model``, ``question``, ``turns`` and
+    ``stored``.
+    """
+    return {
+        **words_of(asked.prompt, base_url),
+        "model": asked.prompt.model,
+        "question": asked.name,
+        "turns": asked.turns,
+        "stored": asked.stored,
+    }
+
+
+def _recorded_words(prompt: Prompt | None, turns: int) -> Words:
+    """Return the words of the recorded request; empty ones for a recording without a request."""
+    words = words_of(prompt or Prompt(messages=()))
+    return {**words, "model": None, "turns": turns, "stored": False}
+
+
+def last_text(messages: Sequence[Words]) -> str:
+    """Return the text of the last message of the user that has text; "" if there is none."""
+    for message in reversed(messages):
+        if text := "".join(part for part in message.get("user", ()) if isinstance(part, str)):
+            return text
+    return ""
+
+
+def _asked_tools(words: Words) -> tuple[Tool, ...]:
+    """Return the functions of a question. A tool of the provider has no name."""
+    return tuple(
+        Tool(tool["name"], tool["parameters"], tool["description"])
+        for tool in words["tools"]
+        if "name" in tool
+    )
+
+
+def _asked_server_tools(words: Words) -> tuple[Mapping[str, Any], ...]:
+    """Return the provider's tools of a question, in the words of generateContent."""
+    return tuple(_SERVER_TOOLS[tool["provider"]] for tool in words["tools"] if "provider" in tool)
+
+
+def _output(words: Any) -> AskedOutput | None:
+    if words is None:
+        return None
+    return AskedOutput() if words == "json" else AskedOutput(words["name"], words["schema"])
 
 
 def with_streamed(exchange: Exchange) -> Exchange:
@@ -191,6 +320,8 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
     at = at_of(question)
     request = question.exchange.request
     calls = _called(question.exchange, options)
+    recorded = _asked(question.exchange, options)
+    words = question.words or _recorded_words(recorded, question.turn)
     return {
         **line,
         "base_url": at.base_url,
@@ -204,6 +335,7 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
         ],
         "server_tools": at.server_tools,
         "thoughts": at.thoughts,
+        **{name: value for name, value in words.items() if name not in ("tools", "model")},
         "results": [result_text(number) for number in range(1, len(calls) + 1)],
         "media_results": [_json_of(media_result(number)) for number in range(1, len(calls) + 1)],
         "say": at.say,

@@ -24,7 +24,7 @@ from harness.facts import Entry, Skipped
 from harness.providers import PROVIDERS
 
 from .adapter import UNKNOWN, AdapterError
-from .at import Question, at_of, unread_wire, with_streamed
+from .at import At, Question, at_of, unread_wire, with_streamed
 from .environment import without_keys
 from .json_data import json_of_native
 from .raised import raised_by, trim
@@ -81,7 +81,8 @@ class FunctionAsker:
         function: Any = self._function
         argument: Any
         if self._served:
-            function = self._converse if question.turn == 2 else self._function
+            converses = question.turn == 2 or (question.words and self._converse is not None)
+            function = self._converse if converses else self._function
             argument = at_of(question)
         else:
             argument = with_streamed(question.exchange)
@@ -90,7 +91,8 @@ class FunctionAsker:
             return
         try:
             with without_keys(served=self._served):
-                self._gather(function, argument, reply, loop, silent=question.turn == 2)
+                silent = function is self._converse
+                self._gather(function, argument, reply, loop, silent=silent)
         except (AdapterError, KeyboardInterrupt):
             raise
         except Skipped as skipped:
@@ -102,6 +104,9 @@ class FunctionAsker:
                     f" {'at' if self._served else 'an exchange'}: {error}"
                 ) from error
             reply.raised, reply.exception = raised_by(error), error
+        finally:
+            if isinstance(argument, At):
+                reply.read = argument.values_read()
 
     def _gather(
         self, function: Any, argument: Any, reply: Reply, loop: asyncio.Runner, *, silent: bool

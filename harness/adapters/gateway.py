@@ -29,6 +29,7 @@ from .adapter import UNKNOWN, AdapterError
 from .at import At, Question, at_of
 from .crash import is_crash
 from .environment import NO_KEY
+from .neutral_words import NAMES, with_json_schemas
 from .next_request import next_request
 from .program import ONLY_DOUBLES
 from .reply import Reply
@@ -105,23 +106,38 @@ class Gateway:
         request, unless the first failed. Raises `AdapterError` for a gateway that can't be reached.
         """
         at = at_of(question)
+        if question.prompt:
+            return self._ask_prompt(question.prompt, at, timeout)
         if self._wire.streams_only and not at.stream:
             return Reply(skipped="only streams are requested on this wire")
         try:
             path, content = self._wire.request(at, self._model or at.model)
         except TranslationError as error:
             return Reply(skipped=f"the wire of the gateway has no such request: {error}")
-        address = ":".join(map(str, upstream_address()))
-        way_out = (
-            f"; configure it with the base URL http://{address}, and set {GATEWAY_KEY} if it"
-            " requires a key"
-        )
-        reply = self._reply(at, path, content, timeout, way_out)
+        reply = self._reply(at, path, content, timeout, _way_out())
         if question.turn == 1 or reply.raised or _errors(reply):
             return reply
         answer = [entry.native for entry in reply.entries]
         content = next_request(self._wire.word, content, answer, at)
         return self._reply(at, path, content, timeout, ", to the request with the results")
+
+    def _ask_prompt(self, prompt: Prompt, at: At, timeout: float) -> Reply:
+        """Return the reply to a question. What the gateway's wire has no place for is not asked."""
+        if self._wire.word != "gemini":
+            return Reply(skipped="a gateway is asked questions only in generateContent")
+        provider = PROVIDERS["gemini-api"]
+        model = self._model or at.model
+        try:
+            request = provider.request(with_json_schemas(prompt), Session())
+        except TranslationError as error:
+            return Reply(skipped=f"the wire of the gateway has no such request: {error}")
+        assert provider.endpoint is not None
+        method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
+        path = provider.endpoint.generate.format(model=model, method=method)
+        reply = self._reply(at, path, dict(request.body), timeout, _way_out())
+        reply.read = frozenset(NAMES)
+        reply.asked = provider.prompt_of(json.loads(json.dumps(request.body)))
+        return reply
 
     def _reply(
         self, at: At, path: str, content: dict[str, Json], timeout: float, way_out: str
@@ -187,6 +203,14 @@ class Gateway:
             return status, bytes(body), raised
         finally:
             connection.close()
+
+
+def _way_out() -> str:
+    address = ":".join(map(str, upstream_address()))
+    return (
+        f"; configure it with the base URL http://{address}, and set {GATEWAY_KEY} if it"
+        " requires a key"
+    )
 
 
 def _errors(reply: Reply) -> bool:

@@ -35,12 +35,21 @@ from .adapter import (
     AdapterMissing,
     Output,
     RunOptions,
-    SentRequest,
 )
-from .at import MODEL, Question
+from .asked import Asked, Reaction, SentRequest
+from .at import MODEL, Question, question_words
 from .function import FunctionAsker, InProcess
 from .gateway import GATEWAY_WIRES, Gateway, upstream_address
-from .offers import SHARED, Offers, first_request, offers_at, second_body, transcript_of
+from .neutral_words import with_addresses
+from .offers import (
+    SHARED,
+    Offers,
+    first_request,
+    offers_at,
+    reaction_of,
+    second_body,
+    transcript_of,
+)
 from .own import ADAPTERS, user_adapter
 from .program import Program
 from .reply import Reply, ReplyLevel
@@ -219,10 +228,11 @@ def make_adapter(
         version=lambda: asker.version,
         close=asker.close,
     )
-    if offers is not None and asker.converses:
-        ordered = not isinstance(asker, Gateway) or asker.ordered
-        return replace(adapter, second_request=run.second_request, ordered=ordered)
-    return adapter
+    if offers is None:
+        return adapter
+    ordered = not isinstance(asker, Gateway) or asker.ordered
+    second_request = run.second_request if asker.converses else None
+    return replace(adapter, second_request=second_request, ordered=ordered, ask=run.ask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +301,26 @@ class _Run:
                 return second_body(self.asker.ask(question, self.timeout), offer)
         except Skipped as skipped:
             return str(skipped)
+        except AdapterError as error:
+            message = f"adapter {self.name}: {error}"
+            raise AdapterError(message, error.group) from error.__cause__
+
+    def ask(self, asked: Asked) -> Reaction:
+        """Return the reaction to a question. Raises `AdapterError`."""
+        assert self.offers is not None  # only adapters at a served address are asked
+        exchange = Exchange(
+            None, 200, {}, (), "complete", provider=asked.provider, streamed=asked.streamed
+        )
+        try:
+            with self.offers.offer_question() as offer:
+                question = Question(
+                    exchange,
+                    RunOptions(provider=asked.provider),
+                    offer.base_url,
+                    prompt=with_addresses(asked.prompt, offer.base_url),
+                    words=question_words(asked, offer.base_url),
+                )
+                return reaction_of(self.asker.ask(question, self.timeout), offer)
         except AdapterError as error:
             message = f"adapter {self.name}: {error}"
             raise AdapterError(message, error.group) from error.__cause__

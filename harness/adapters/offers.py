@@ -13,7 +13,8 @@ from harness.facts import Entry, Error, Skipped, Transcript
 from harness.pipeline.replay import ReplayError
 from harness.stream.exchange import Exchange
 
-from .adapter import AdapterError, SentRequest
+from .adapter import AdapterError
+from .asked import Reaction, SentRequest
 from .reply import Reply
 
 if TYPE_CHECKING:
@@ -56,6 +57,14 @@ class Offers:
             offer.named = not self._port
             with offer:
                 yield offer
+
+    @contextmanager
+    def offer_question(self) -> Iterator[Offer]:
+        """Answer the requests to a question. Raises `AdapterError` if the address is not
+        available.
+        """
+        with self._one_by_one, self._started().offer_question() as offer:
+            yield offer
 
     def _started(self) -> Server:
         from harness.server import serve  # the server is slow to import
@@ -118,7 +127,10 @@ def first_request(offer: Offer | None) -> SentRequest | None:
     if offer is None:
         return None
     asked = (request for request in offer.requests if request.generates)
-    return next((SentRequest(request.path, request.body) for request in asked), SentRequest())
+    return next(
+        (SentRequest(request.path, request.body, request.headers) for request in asked),
+        SentRequest(),
+    )
 
 
 def second_body(reply: Reply, offer: Offer) -> bytes | str:
@@ -139,6 +151,28 @@ def second_body(reply: Reply, offer: Offer) -> bytes | str:
     way_out = reply.instead or way_out
     raised = f"it raised {reply.raised.sentence}" if reply.raised else way_out
     raise AdapterError(f"the adapter sent no second request; {raised}") from reply.exception
+
+
+def reaction_of(reply: Reply, offer: Offer) -> Reaction:
+    """Return the reaction of an adapter to a question."""
+    sent = tuple(
+        SentRequest(request.path, request.body, request.headers)
+        for request in offer.requests
+        if request.generates
+    )
+    bodies = [each.body for each in sent]
+    raised = reply.raised
+    return Reaction(
+        sent,
+        again=bodies[1:].count(bodies[0]) if bodies else 0,
+        read=reply.read,
+        asked=reply.asked,
+        skipped=reply.skipped,
+        raised=raised.sentence if raised else "",
+        crashed=bool(raised and raised.crash),
+        base_url=offer.base_url,
+        log=reply.log,
+    )
 
 
 def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:

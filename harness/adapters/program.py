@@ -30,6 +30,8 @@ from .crash import CRASHES, is_crash_by_name
 from .process import OUT, LineProcess, Unusable
 from .reply import Reply, ReplyLevel, entries_of_json
 
+PLAIN: Final = frozenset({"prompt", "tools"})
+"""The values that a program reads if its hello line does not name them."""
 ONLY_DOUBLES: Final = ("javascript",)
 """The languages in which every number is a double."""
 START_S: Final = 60.0
@@ -104,6 +106,8 @@ class Program:
             line = line_of(question, self._asked)
             if self._with_exchange and question.base_url:
                 line["exchange"] = to_builtins(question.exchange)
+                if question.words:
+                    line["words"] = question.words
             try:
                 return self._reply(process, line, timeout)
             except Unusable:
@@ -164,6 +168,8 @@ class Program:
                 reply.log = process.log
                 reply.raised = _raised(answer.get("raised"), name, language)
                 reply.skipped = str(answer.get("skipped") or "")
+                read = answer.get("read", self._hello.get("reads"))
+                reply.read = frozenset(map(str, read)) if isinstance(read, list) else PLAIN
                 return reply
         raise AssertionError("ask() continues until the last line, or raises")
 

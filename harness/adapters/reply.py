@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from harness.facts import Entry, Fact, NoFact, Raised, check_fact, fact_of_json
 from harness.stream.json_codec import Json
 from harness.stream.printable import plural, short_json
+from harness.stream.prompt import Prompt
 
 from .adapter import AdapterError
 
@@ -39,6 +40,10 @@ class Reply:
     """The words for the place with the address to which the adapter must send its request."""
     doubles: bool = False
     """Whether all numbers of the adapter's language are doubles."""
+    read: frozenset[str] | None = None
+    """The values of ``at`` that the adapter has read; None if that is not known."""
+    asked: Prompt | None = None
+    """The prompt that a gateway was asked, if its wire has no place for all of a question."""
     log: str = ""
     """The end of the text that the adapter wrote to stderr."""
 

@@ -88,6 +88,7 @@ def _answer(function: FunctionAsker, given: Mapping[str, Any], loop: asyncio.Run
         RunOptions(provider=given["provider"]),
         given.get("base_url", ""),
         given["turn"],
+        given.get("words"),
     )
     reply = _WrittenReply(number)
     try:
@@ -106,7 +107,8 @@ def _answer(function: FunctionAsker, given: Mapping[str, Any], loop: asyncio.Run
         "crash": reply.raised.crash,
         "in_shim": reply.raised.in_shim,
     }
-    _write(number, raised=raised, skipped=reply.skipped)
+    read = None if reply.read is None else sorted(reply.read)
+    _write(number, raised=raised, skipped=reply.skipped, read=read)
 
 
 if __name__ == "__main__":

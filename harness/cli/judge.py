@@ -15,10 +15,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import partial
 from os.path import relpath
 from pathlib import Path
-from typing import BinaryIO, Final, Self, get_args
+from typing import TYPE_CHECKING, BinaryIO, Final, Self, get_args
 
 from msgspec.structs import replace as with_fields
 
@@ -54,6 +55,7 @@ from harness.project.corpus import choose, corpus_folder, fetched, read_lock
 from harness.project.project import files_below
 from harness.project.recordings import check_number, find_recording, load_recording
 from harness.project.suite import CASSETTES, is_of_suite, suite_name
+from harness.providers import PROVIDERS
 from harness.report import Header, ReportError, Run, compare_runs, render_index
 from harness.report.annotations import NAME as ANNOTATIONS
 from harness.report.annotations import annotation_lines
@@ -71,6 +73,10 @@ from .arguments import read_count, read_seconds
 from .judge_init import KINDS, write_shim
 from .named_adapter import Losses, open_adapter
 from .output import INTERRUPTED, note, paint
+
+if TYPE_CHECKING:
+    from harness.judging.questions.question import Question
+    from harness.judging.questions.run import QuestionItem
 
 RED: Final = 1
 NOTHING: Final = 2
@@ -144,6 +150,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=(
             "a request that the API refuses is red, even if it has only what the adapter was given"
             " (default: it is noted)"
+        ),
+    )
+    parser.add_argument(
+        "--questions",
+        nargs="+",
+        metavar="NAME",
+        help=(
+            "ask only these questions about requests, such as settings-zero; none: ask no questions"
+            " (default: all, to adapters that send requests)"
         ),
     )
     parser.add_argument(
@@ -224,6 +239,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         return _merge(documents, parsed)
     baseline = _read_baseline(parsed.baseline) if parsed.baseline else None
     declared = declared_of(parsed.losses)
+    questions = _questions(parsed.questions)
     items, skipped = _items_and_skipped(parsed)
     results: list[AdapterResults] = []
     with ExitStack() as stack:
@@ -246,7 +262,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         file = stack.enter_context(ResultsFile(parsed.json, planned, skipped))
         try:
             for plan, adapters in zip(plans, named, strict=True):
-                results.append(_judge_one(plan, adapters, file, parsed.cuts))
+                results.append(_judge_one(plan, adapters, file, parsed.cuts, questions))
         except KeyboardInterrupt:
             kept = f"; {parsed.json} has them" if parsed.json else ""
             total = sum(len(plan.items) + len(plan.answered) for plan in plans)
@@ -278,6 +294,7 @@ def _judge_one(
     adapters: Sequence[Adapter],
     file: ResultsFile,
     cuts: Sequence[JudgedCuts],
+    questions: Sequence[Question],
 ) -> AdapterResults:
     from tqdm import tqdm  # slow to import
 
@@ -298,12 +315,23 @@ def _judge_one(
         cell = secrets.value(judged)
         file.add(cell)
         cells.append(cell)
-    file.begin_second_turn()
+    file.begin_section("second_turn")
     second_turns = judge_second_turns(plan.answered, adapters, use)
     for judged in bar(second_turns, desc=f"{first.name}, second turn", total=len(plan.answered)):
         cell = secrets.value(judged)
         file.add(cell)
         second_turn.append(cell)
+    file.begin_section("questions")
+    asked = []
+    rows = _question_items(first, questions, cells) if questions else []
+    from harness.judging.questions.run import judge_questions  # slow to import
+
+    for row in bar(
+        judge_questions(rows, first, use), desc=f"{first.name}, requests", total=len(rows)
+    ):
+        cell = secrets.value(row)
+        file.add(cell)
+        asked.append(cell)
     unused = unused_losses(use)
     file.end(unused)
     if unread := _unread_wires(items, _without_cause(cells)):
@@ -314,8 +342,39 @@ def _judge_one(
             ' for a program, "providers": ["gemini-api", …] in its hello line'
         )
     return with_fields(
-        blank, cells=tuple(cells), second_turn=tuple(second_turn), unused_losses=unused
+        blank,
+        cells=tuple(cells),
+        second_turn=tuple(second_turn),
+        questions=tuple(asked),
+        unused_losses=unused,
     )
+
+
+def _questions(names: Sequence[str] | None) -> Sequence[Question]:
+    """Return the questions with these names; all, if none is given. Raises `ReportError`."""
+    if names == ["none"]:
+        return ()
+    from harness.judging.questions.question import own_questions
+
+    known = {question.name: question for question in own_questions()}
+    for name in names or ():
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ReportError(f"--questions: no question has the name {name}{hint}")
+    return [known[name] for name in names or known]
+
+
+def _question_items(
+    adapter: Adapter, questions: Sequence[Question], cells: Sequence[Result]
+) -> list[QuestionItem]:
+    """Return the questions for the wires that the adapter requests."""
+    if adapter.ask is None:
+        return []
+    from harness.judging.questions.run import plan_questions
+
+    providers = dict.fromkeys(cell.provider for cell in cells if cell.verdict != "not-run")
+    return plan_questions(questions, [name for name in providers if name in PROVIDERS])
 
 
 def _without_cause(cells: Sequence[Result]) -> list[Result]:
@@ -644,10 +703,10 @@ class ResultsFile:
         comma, self._comma = self._comma, b",\n"
         self._write(comma + encode_item(cell))
 
-    def begin_second_turn(self) -> None:
-        """End the cells of the first turn."""
+    def begin_section(self, name: str) -> None:
+        """End the cells of a section, and begin those of the next one."""
         self._comma = b""
-        self._write(b'],"second_turn":[')
+        self._write(b'],"' + name.encode() + b'":[')
 
     def end(self, unused_losses: Sequence[str]) -> None:
         """End the cells of an adapter."""

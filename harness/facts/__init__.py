@@ -32,7 +32,7 @@ from .finding import (
     error_finding,
 )
 from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
-from .losses import CONDITIONS, UNJUDGED, DeclaredLoss, losses_of_model, read_losses
+from .losses import CONDITIONS, REQUESTS, UNJUDGED, DeclaredLoss, losses_of_model, read_losses
 from .native import NativeSearch, plain_base64
 from .order import Run
 from .slips import mended_calls
@@ -46,6 +46,7 @@ __all__ = [
     "CONTINUATION",
     "REASONS",
     "RED",
+    "REQUESTS",
     "RUN",
     "UNJUDGED",
     "Aspect",

@@ -59,6 +59,10 @@ class Place(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     """The index of a content, step or message in the request of the second turn."""
     message: str = ""
     """The type of the message of the wire at which an exception was raised in the stream."""
+    asked: str = ""
+    """The path of the value that a question asks for."""
+    sent: str = ""
+    """The path of the value, or of the node that should have it, in the body of a request."""
     cuts: str = ""
     """The cuts of the body that show the finding, if others do not; ``recorded`` if it is not there
     when the answer comes in one read.
@@ -80,6 +84,8 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     place: Place = Place()
     remark: str = ""
     """A sentence of the comparison that has no values of the two sides."""
+    word: str = ""
+    """The kind of value in the request, as a declared loss names it in brackets: ``map``."""
 
     def __post_init__(self) -> None:
         if self.reason not in REASONS:
@@ -160,6 +166,7 @@ REASONS: Final[Mapping[str, Reason]] = {
     "moved": Reason("{remark}"),
     "recut": Reason("{remark}"),
     "law": Reason("{remark}"),
+    "asked": Reason("{remark}", ("word",)),
     # of a cell that could not be judged
     "unjudged": Reason("{adapter}", ("remark",)),
     # why an aspect is not asked or not carried
@@ -431,6 +438,7 @@ def _fields(finding: Finding) -> Mapping[str, Any]:
         "adapter": finding.adapter,
         "place": finding.place,
         "remark": finding.remark,
+        "word": finding.word,
     }
 
 

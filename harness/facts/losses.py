@@ -19,6 +19,13 @@ UNJUDGED: Final = (
     *("safety_ratings", "usage_details", "blocks", "refusal"),
 )
 """Facts that no aspect judges. A dialect declares their loss for the cases that show it."""
+REQUESTS: Final = (
+    *("system", "messages", "tools", "schema", "limits", "choice", "output", "settings"),
+    *("thinking", "google", "results", "invented"),
+)
+"""The aspects that only questions about requests have. In brackets is the word of a finding, such
+as ``schema[map]``.
+"""
 SECOND_TURN: Final = ("other_signatures",)
 """The aspects that only the second turn has, and whose loss may be declared."""
 CONDITIONS: Final = (
@@ -32,7 +39,9 @@ call; ``call:NAME``: with a call of this tool; ``block``: with ``<tool_code>`` i
 tool use, and only these are lost.
 """
 
-_LOSS: Final = re.compile(r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[a-z_-]+|call:[^\s,;\[\]]+)\])?")
+_LOSS: Final = re.compile(
+    r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[A-Za-z_-]+|call:[^\s,;\[\]]+)\])?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,7 @@ def read_losses(text: str) -> tuple[DeclaredLoss, ...]:
     in a report. Raises ValueError.
     """
     items = filter(None, ("_".join(part.split()) for part in text.split(",")))
-    return tuple(_read(item, ("*", *ASPECTS, *SECOND_TURN)) for item in items)
+    return tuple(_read(item, ("*", *ASPECTS, *SECOND_TURN, *REQUESTS)) for item in items)
 
 
 def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:
@@ -89,8 +98,8 @@ def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:
 def _read(item: str, aspects: tuple[str, ...], meaning: str = "") -> DeclaredLoss:
     match = _LOSS.fullmatch(item)
     where = (match["where"] or "") if match else ""
-    is_rule = bool(match and match["aspect"] == ACCEPTED)
-    is_known = where in ("", *CONDITIONS) or where.startswith("call:") or is_rule
+    has_words = bool(match and match["aspect"] in (ACCEPTED, "media", *REQUESTS))
+    is_known = where in ("", *CONDITIONS) or where.startswith("call:") or has_words
     if not match or match["aspect"] not in aspects or not is_known:
         near = _near_loss(item, aspects)
         hint = f" (did you mean {near}?)" if near else ""

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from harness.facts import Finding
-from harness.stream.printable import printable, printable_lines
+from harness.stream.printable import printable, printable_lines, short_json
 
 from .results import LayerView, Result
 
 MAX_GIST: Final = 300
+MAX_SIDE: Final = 200
+"""Characters of one side of a finding about a request."""
 MOST_LOG: Final = 10
 """The number of lines of an adapter's log that are shown."""
 EXACT: Final = ("missing", "extra", "changed", "moved", "recut")
@@ -68,6 +70,9 @@ def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]
     as ``harness judge`` names it.
     """
     lines = [f"  requests: {printable(result.requests)}"] if result.requests else []
+    if result.turn == "question":
+        lines += _sides(finding)
+        lines.append(f"  question {printable(f'{result.question}: {result.requirement}')}")
     lines += [f"  {'log':<8}{printable(line)}" for line in result.log.splitlines()[-MOST_LOG:]]
     lines += [
         f"  {_EVIDENCE[view.layer]:<8}{printable(_line_of(view))}"
@@ -75,6 +80,19 @@ def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]
         if view.layer in _EVIDENCE
     ]
     return [*lines, f"  run: {printable(judge_command(argument, result, finding))}"]
+
+
+def _sides(finding: Finding) -> list[str]:
+    """Return what was asked for and what was sent, each with its place."""
+    sides = (
+        ("asked", finding.place.asked, finding.wire),
+        ("sent", finding.place.sent, finding.adapter),
+    )
+    return [
+        f"  {word:<8} {printable(f'{path} = {short_json(value)}')[:MAX_SIDE]}"
+        for word, path, value in sides
+        if path
+    ]
 
 
 def _views(result: Result, finding: Finding) -> Sequence[LayerView]:
@@ -97,6 +115,8 @@ def judge_command(argument: str, cell: Result, finding: Finding | None = None) -
     """Return a shell line that judges the adapter of an argument on this exchange alone, with the
     cuts that show the finding; without one, the first finding of the cell.
     """
+    if cell.turn == "question":
+        return f"harness judge {shlex.quote(argument)} --questions {shlex.quote(cell.question)}"
     shown = finding or next(iter(cell.red_findings), None)
     cuts = shown.place.cuts if shown else ""
     options = f" --cuts {cuts}" if cuts not in ("", "recorded") else ""

@@ -37,6 +37,8 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """The declared losses that concern some cells, but that no cell shows."""
     cells: tuple[Result, ...] = ()
     second_turn: tuple[Result, ...] = ()
+    questions: tuple[Result, ...] = ()
+    """The rows of the questions about its requests."""
     folder: str = ""
     """The folder in which it was judged, relative to the root of its repository; "" for the root.
     """
@@ -46,22 +48,23 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     @property
     def sections(self) -> dict[str, list[Result]]:
         """The cells by section: ``documented``, ``variant``, and their second turns ``second_turn``
-        and ``second_turn_of_variants``.
+        and ``second_turn_of_variants``; then ``questions``.
         """
         sections = {
             ("documented", "variant"): self.cells,
             ("second_turn", "second_turn_of_variants"): self.second_turn,
         }
-        return {
+        by_block = {
             name: [cell for cell in cells if cell.block == block]
             for names, cells in sections.items()
             for name, block in zip(names, get_args(Block), strict=True)
         }
+        return {**by_block, "questions": [*self.questions]}
 
     @property
     def all_cells(self) -> tuple[Result, ...]:
-        """The cells of both turns."""
-        return (*self.cells, *self.second_turn)
+        """The cells of both turns, and the questions."""
+        return (*self.cells, *self.second_turn, *self.questions)
 
     @property
     def red(self) -> bool:

@@ -23,6 +23,7 @@ BLOCKS: Final = {
     "variant": "Variants",
     "second_turn": "Second turn",
     "second_turn_of_variants": "Second turn of variants",
+    "questions": "Requests",
 }
 """The sections of cells, with their titles."""
 BLOCK_MEANINGS: Final = {
@@ -35,6 +36,7 @@ BLOCK_MEANINGS: Final = {
         "The request that the adapter sends after the answer, with the results of its calls."
     ),
     "second_turn_of_variants": "The request after a variant. A loss is never red.",
+    "questions": "The requests that the adapter makes of what an application asks for.",
 }
 VERDICTS: Final = ("kept", "lost", "wrong", "raised", "not_carried", "not_asked")
 """The verdicts of an aspect, in the order of columns."""

@@ -89,7 +89,7 @@ def results_text(
             has_legend |= block in VARIANT_BLOCKS or _has_unasked(cells)
     if has_legend and with_legend:
         lines += ["", LEGEND]
-    for block in ("documented", "second_turn", *VARIANT_BLOCKS) if with_losses else ():
+    for block in ("documented", "second_turn", "questions", *VARIANT_BLOCKS) if with_losses else ():
         lines += _losses(adapter, block)
     for loss in adapter.unused_losses:
         lines += ["", f"declared loss {loss}: no cell shows it; delete the declaration"]
@@ -102,7 +102,7 @@ def closing_text(adapter: AdapterResults) -> str:
     """Return the last lines for a terminal after many findings: the number of red cells, and the
     first finding with its command. "" after few findings.
     """
-    sections = [adapter.sections[block] for block in ("documented", "second_turn")]
+    sections = [adapter.sections[block] for block in ("documented", "second_turn", "questions")]
     if sum(map(number_of_findings, sections)) <= FEW_FINDINGS:
         return ""
     cells = [cell for section in sections for cell in section]

@@ -105,6 +105,7 @@ _BLOCKS: Final = {
     "variant": "in variants",
     "second_turn": "in the second turn",
     "second_turn_of_variants": "in the second turn after a variant",
+    "questions": "in the requests",
 }
 TITLE: Final = "Stream conformance"
 """The title of a report of no known project."""

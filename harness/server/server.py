@@ -27,6 +27,7 @@ from .listener import LOOPBACK, Listener
 from .lookup import PlacedExchange
 from .offer import Offer
 from .options import Options, read_options
+from .question_offer import QuestionOffer
 from .request_log import MAX_REQUESTS, ServedRequest, served_request
 from .response import ServedAnswer, moved
 from .whole_answers import asks_model
@@ -127,6 +128,19 @@ class Server(Listener):
             exchanges,
             final=final,
             attempts=attempts,
+            options=lambda: self._endpoint.options,
+            close=lambda: self._offers.pop(name, None),
+        )
+        return offer
+
+    def offer_question(self) -> Offer:
+        """Answer the requests of one adapter to a question, at a separate base URL: each request
+        that generates gets a short answer. Close the offer when the adapter has ended.
+        """
+        self._offered += 1
+        name = f"x{self._offered}"
+        self._offers[name] = offer = QuestionOffer(
+            f"{self.base_url}/{name}",
             options=lambda: self._endpoint.options,
             close=lambda: self._offers.pop(name, None),
         )

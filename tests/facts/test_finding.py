@@ -41,6 +41,7 @@ from harness.judging.aspects import judge_exchange
 from harness.judging.judge import Cell, judge
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
+from harness.judging.questions.comparison import found
 from harness.judging.results import Result, decode, encode
 from harness.pipeline.replay import replay
 from harness.providers.oracle import gather_messages, read_messages
@@ -299,6 +300,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         "same text, cut differently: 1 piece expected, 2 got",
     ),
     "law": (broken_law, f"with an emptied field, gives no payload; body {HELLO.body!r}"),
+    "asked": (
+        lambda: [found("settings", "lost", "temperature 0.0 is not sent", 0.0)],
+        "temperature 0.0 is not sent",
+    ),
     "unjudged": (lambda: of_adapter(hung()), "event 3: no fact"),
     # not asked or not carried
     "not-on-wire": (

@@ -1,0 +1,54 @@
+"""A question about the request of an adapter, and the reaction of the adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.stream.prompt import Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question for an adapter."""
+
+    name: str
+    """The name of the question, for a program."""
+    prompt: Prompt
+    provider: str
+    """The provider whose wire is asked."""
+    streamed: bool
+    stored: bool = False
+    """Whether the answer must be saved and loaded before the second request."""
+    turns: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request that an adapter sent to a served address. It has no path if none was seen."""
+
+    path: str = ""
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Names in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """The requests of an adapter to one question, and how its run ended."""
+
+    requests: tuple[SentRequest, ...] = ()
+    again: int = 0
+    """The number of repeated requests."""
+    read: frozenset[str] | None = None
+    """The values that the adapter has read, such as ``settings.seed``; None: it has read all."""
+    skipped: str = ""
+    raised: str = ""
+    """The exception in words, "" if there was none."""
+    crashed: bool = False
+    """Whether the exception is a crash, and no error that the adapter raises on purpose."""
+    base_url: str = ""
+    """The address of the question, below which its media are served."""
+    asked: Prompt | None = None
+    """The prompt that reached the adapter, if its wire has no place for all of the question."""
+    log: str = ""

@@ -1,0 +1,296 @@
+"""Asks an adapter the questions, and judges the requests that it sends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace as with_fields
+
+from harness.adapters import Adapter, AdapterError, Asked, Reaction, SentRequest
+from harness.adapters.neutral_words import with_addresses, with_json_schemas
+from harness.facts import REQUESTS, DeclaredLoss, Finding, error_finding
+from harness.providers import PROVIDERS, Identity, detect_provider
+from harness.stream.generation import TranslationError
+from harness.stream.json_codec import decode_json
+from harness.stream.prompt import Message, Prompt, Reasoning, ServerTool, Text
+from harness.stream.sample_media import WEB, address_of, medium_bytes
+from harness.stream.session import Session
+
+from ..aspect_run import LossUse
+from ..decide import decide
+from ..results import Result as Row
+from .comparison import Comparison, SentPrompt, all_parts, found, functions_of
+from .prompt_comparison import asked_aspects, compare_prompts
+from .question import Question
+
+if TYPE_CHECKING:
+    from harness.server.refusals import BrokenRule
+
+_WIRES: Final = {"anthropic": ("messages",), "openai": ("responses", "chat")}
+"""Provider → the words of its APIs in a question; by default its name."""
+_GUARDS: Final = ("127.0.0.1", "localhost", "loopback", "private")
+"""Words in the errors of guards against addresses of this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionItem:
+    """One question for one wire, as a stream or unary."""
+
+    question: Question
+    provider: str
+    streamed: bool
+
+    @property
+    def name(self) -> str:
+        """The name of its row, such as ``settings-zero (unary)``."""
+        return self.question.name + ("" if self.streamed else " (unary)")
+
+
+def plan_questions(questions: Iterable[Question], providers: Collection[str]) -> list[QuestionItem]:
+    """Return the questions for the wires that have a place for them, as a stream and unary."""
+    return [
+        QuestionItem(question, provider, streamed)
+        for question in questions
+        for provider in providers
+        if question.turns == 1
+        and PROVIDERS[provider].reads_whole
+        and any(map(question.is_for, _WIRES.get(provider, (provider,))))
+        for streamed in (True, False)
+    ]
+
+
+def judge_questions(items: Sequence[QuestionItem], adapter: Adapter, use: LossUse) -> Iterator[Row]:
+    """Yield the row of each question, in order. The adapter must be one that sends requests. The
+    declared losses of requests are added to ``use``.
+    """
+    for item in items:
+        yield _judge(item, adapter, use)
+
+
+def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
+    question = item.question
+    blank = Row(
+        "error",
+        provider=item.provider,
+        case=item.name,
+        cassette=f"questions/{item.provider}/{question.name}",
+        exchange=1 if item.streamed else 2,
+        question=question.name,
+        requirement=question.asks,
+        features=question.features,
+        regression_of=question.threads,
+        turn="question",
+        block="documented",
+        unary=not item.streamed,
+    )
+    if adapter.ask is None:
+        raise ValueError(f"{adapter.name} sends no requests")
+    asked = Asked(question.name, question.prompt, item.provider, item.streamed, question.stored)
+    try:
+        reaction = adapter.ask(asked)
+    except AdapterError as error:
+        findings = [error_finding(str(error), error.group)]
+    else:
+        blank = with_fields(blank, log=reaction.log)
+        for loss in adapter.losses:
+            if loss.aspect in REQUESTS:
+                use.setdefault(loss, False)
+        findings = [_declared(each, adapter.losses, use) for each in _judged(item, reaction)]
+    verdict, reason, _ = decide(findings)
+    aspects: dict[str, Any] = {}
+    for finding in findings:
+        if finding.subject not in aspects or finding.red:
+            aspects[finding.subject] = finding.verdict
+    return with_fields(
+        blank,
+        verdict=verdict,
+        reason=reason,
+        aspects=aspects,
+        findings=tuple(finding for finding in findings if finding.reason or finding.red),
+        findings_total=len(findings),
+    )
+
+
+def _declared(finding: Finding, losses: Sequence[DeclaredLoss], use: LossUse) -> Finding:
+    """Return the finding as not carried, if its loss is declared."""
+    for loss in losses:
+        if finding.red and loss.aspect == finding.subject and loss.where in ("", finding.word):
+            use[loss] = True
+            return Finding(finding.subject, "not_carried", "declared", str(loss))
+    return finding
+
+
+def _judged(item: QuestionItem, reaction: Reaction) -> list[Finding]:
+    question = item.question
+    if reaction.skipped:
+        return [_not_asked(reaction.skipped)]
+    asked, unread = read_part(reaction.asked or question.prompt, reaction.read)
+    if not _asks_its_subject(question.prompt, asked):
+        return [_not_asked(f"{', '.join(unread)}: the adapter does not read it")]
+    if not reaction.requests:
+        return [_without_request(question, reaction)]
+    request = reaction.requests[0]
+    identity = detect_provider("POST", f"http://localhost{request.path}", request.body, b"")
+    provider = PROVIDERS[identity.provider or item.provider]
+    if not provider.reads_whole:
+        return [_not_asked(f"requests of {provider.title} are not read")]
+    try:
+        body = decode_json(request.body)
+    except ValueError as error:
+        return [found("messages", "wrong", f"the body of the request is not JSON: {error}")]
+    findings = []
+    if identity.streamed != item.streamed:
+        modes = ["a stream" if each else "unary" for each in (item.streamed, identity.streamed)]
+        sentence = f"the answer is asked for as {modes[1]}, not as {modes[0]}"
+        findings.append(found("messages", "wrong", sentence))
+    if reaction.again:
+        sentence = f"the same request is sent {reaction.again + 1} times"
+        findings.append(found("invented", "wrong", sentence, word="request"))
+    sent = SentPrompt(
+        provider.prompt_of(body), body, request.headers, json_schema=provider.json_schema
+    )
+    both = Comparison(
+        question,
+        with_addresses(asked, reaction.base_url),
+        sent,
+        reaction.read if reaction.read is not None else frozenset(),
+        _served(question.prompt, reaction.base_url),
+    )
+    findings += compare_prompts(both)
+    return [*findings, _accepted(request, identity, question, asked)]
+
+
+def _not_asked(reason: str) -> Finding:
+    return Finding("messages", "not_asked", "skipped", adapter=reason)
+
+
+def _without_request(question: Question, reaction: Reaction) -> Finding:
+    """Return the finding for an adapter that sent no request for an answer."""
+    raised = reaction.raised
+    if any(word in raised for word in _GUARDS):
+        return _not_asked(f"it refuses addresses of this machine: {raised}")
+    if raised and not reaction.crashed:
+        if question.either or question.conflict or "schema.recursive" in question.features:
+            return Finding("messages", "kept", "asked", remark=f"it refuses the question: {raised}")
+        return found("messages", "lost", f"no request is sent; the adapter raises {raised}")
+    if raised:
+        sentence = f"no request is sent; the adapter crashes with {raised}"
+        return Finding("messages", "raised", "asked", remark=sentence)
+    return found("messages", "lost", "the adapter sends no request for an answer")
+
+
+def read_part(prompt: Prompt, read: Collection[str] | None) -> tuple[Prompt, list[str]]:
+    """Return the part of a prompt that an adapter has read, and the names of the rest. ``read``:
+    None for an adapter that has read everything.
+    """
+    if read is None:
+        return prompt, []
+
+    def reads(name: str) -> bool:
+        return name in read or name.partition(".")[0] in read
+
+    values: dict[str, Any] = {
+        **{f"settings.{name}": value for name, value in prompt.settings.items()},
+        **{f"thinking.{name}": value for name, value in _thinking(prompt.reasoning).items()},
+        **{f"google.{name}": value for name, value in prompt.google.items()},
+        "system": prompt.instructions,
+        "tools": functions_of(prompt),
+        "server_tools": [tool for tool in prompt.tools if isinstance(tool, ServerTool)],
+        "choice": prompt.choice,
+        "output": prompt.format,
+    }
+    empty: tuple[Any, ...] = (None, (), [])
+    unread = [name for name, value in values.items() if value not in empty and not reads(name)]
+    messages = prompt.messages
+    if "messages" not in read:
+        if len(messages) > 1 or any(not isinstance(part, Text) for part in all_parts(prompt)):
+            unread.append("messages")
+        messages = tuple(message for message in messages if message.role == "user")[-1:]
+        messages = tuple(
+            Message(
+                "user",
+                tuple(part for part in message.parts if isinstance(part, Text)),
+                place=message.place,
+            )
+            for message in messages
+        )
+    thinking = {name: value for name, value in _thinking(prompt.reasoning).items()
+                if reads(f"thinking.{name}")}  # fmt: skip
+    part = replace(
+        prompt,
+        messages=messages,
+        instructions=prompt.instructions if reads("system") else (),
+        tools=tuple(
+            tool
+            for tool in prompt.tools
+            if reads("server_tools" if isinstance(tool, ServerTool) else "tools")
+        ),
+        choice=prompt.choice if reads("choice") else None,
+        format=prompt.format if reads("output") else None,
+        settings=_read_keys(prompt.settings, "settings", reads),
+        reasoning=Reasoning(**thinking) if thinking else None,
+        google=_read_keys(prompt.google, "google", reads),
+    )
+    return part, unread
+
+
+def _read_keys(values: Mapping[str, Any], name: str, reads: Any) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if reads(f"{name}.{key}")}
+
+
+def _thinking(reasoning: Reasoning | None) -> dict[str, Any]:
+    fields = ("effort", "budget", "mode", "shown") if reasoning else ()
+    values = {name: getattr(reasoning, name) for name in fields}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _asks_its_subject(whole: Prompt, part: Prompt) -> bool:
+    """Return whether a part of a question asks for something beside the text of a message, if the
+    whole does.
+    """
+    if len(whole.messages) > 1 and len(part.messages) < len(whole.messages):
+        return False
+    subjects = {*asked_aspects(whole)} - {"messages"}
+    return not subjects or bool({*asked_aspects(part)} & subjects)
+
+
+def _served(prompt: Prompt, base_url: str) -> dict[str, bytes]:
+    """Return the media that are served for a prompt, by their addresses."""
+    urls = (str(getattr(part, "url", "") or "") for part in all_parts(prompt))
+    return {
+        address_of(url, base_url): medium_bytes(url.removeprefix(WEB))
+        for url in urls
+        if url.startswith(WEB)
+    }
+
+
+def _accepted(
+    request: SentRequest, identity: Identity, question: Question, asked: Prompt
+) -> Finding:
+    """Return whether the API accepts the request. A rule that the question itself breaks is passed
+    on.
+    """
+    broken = _broken_rules(request.body, identity)
+    passed_on = {question.conflict}
+    if broken and identity.provider:
+        with suppress(TranslationError):
+            written = PROVIDERS[identity.provider].request(with_json_schemas(asked), Session())
+            body = json.dumps(written.body).encode()
+            passed_on |= {rule.rule.name for rule in _broken_rules(body, identity)}
+    own = [rule for rule in broken if rule.rule.name not in passed_on]
+    if own:
+        return found("accepted", "wrong", f"the API would refuse this: {own[0]}", str(own[0]))
+    if broken:
+        return Finding("accepted", "kept", "asked", remark=f"passed on: {broken[0]}")
+    return Finding("accepted", "kept")
+
+
+def _broken_rules(body: bytes, identity: Identity) -> list[BrokenRule]:
+    from harness.server.refusals import find_broken_rules, given_by  # slow to import
+
+    rules = find_broken_rules(body, identity, lambda: given_by(()))
+    return [rule for rule in rules if rule.rule.level == "api"]
