@@ -46,6 +46,7 @@ from .aspects import (
 from .attempts import attempts_after
 from .decide import decide
 from .excerpts import Excerpts, at_next_message, excerpts_of_answer, excerpts_of_request
+from .excuses import excuse
 from .results import Evidence, Result
 from .wire_properties import properties_of
 
@@ -322,6 +323,8 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter, use: LossUse) -> 
     if first and first.path:
         question = Question(item.exchange, item.options, turn=2)
         findings.append(judge_request(SentRequest(first.path, body), question, adapter))
+    block, findings = excuse(variants, findings)
+    blank = replace(blank, block=block)
     return _with_findings(blank, findings, excerpts_of_request(findings, item.exchange, request))
 
 

@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final
 
 from harness.adapters import Adapter, AdapterError, Output, SentRequest
 from harness.adapters.at import Question
@@ -45,9 +45,10 @@ from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
 from .accepted import judge_request
+from .excuses import excuse
+from .results import Block
 from .wire_variants import variants_in
 
-Block = Literal["documented", "variant"]
 _OF_FEATURES: Final[Mapping[str, Sequence[Aspect]]] = {
     "logprobs": ("logprobs",),
     "partial_images": ("media",),
@@ -68,7 +69,9 @@ class ExchangeJudgement:
     aspects: Mapping[Aspect, Finding] = field(default_factory=dict)
     """The finding for every aspect that was judged."""
     variants: tuple[str, ...] = ()
-    """The ways in which the answer differs from the documented wire. A cell with a variant is
+    """The ways in which the answer differs from the documented wire."""
+    block: Block = "documented"
+    """``variant`` if the variants excuse every red aspect (`judging.excuses`). Then the cell is
     shown, but never red.
     """
     error: str = ""
@@ -84,10 +87,6 @@ class ExchangeJudgement:
     """The exchange whose answer is expected."""
     request: SentRequest | None = field(default=None, compare=False, repr=False)
     """The request that the adapter sent to a served address."""
-
-    @property
-    def block(self) -> Block:
-        return "variant" if self.variants else "documented"
 
     @property
     def red(self) -> list[Aspect]:
@@ -137,7 +136,7 @@ def judge_exchange(
     return (
         judged
         if exchange.coding_fault or exchange.size_fault
-        else _with_variants(judged, exchange, adapter)
+        else with_variants(judged, exchange, adapter)
     )
 
 
@@ -177,14 +176,19 @@ def judge_output(
 ) -> ExchangeJudgement:
     """Judge the output of an adapter, and list the variants of the wire."""
     judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
-    return _with_variants(judged, exchange, adapter)
+    return with_variants(judged, exchange, adapter)
 
 
-def _with_variants(
+def with_variants(
     judged: ExchangeJudgement, exchange: Exchange, adapter: Adapter
 ) -> ExchangeJudgement:
-    variants = variants_of_wire(judged.exchange or exchange, adapter.options.provider)
-    return replace(judged, variants=tuple(variants))
+    """Return the judgement with the variants of the wire, and without the red aspects that these
+    excuse beside others.
+    """
+    variants = tuple(variants_of_wire(judged.exchange or exchange, adapter.options.provider))
+    block, findings = excuse(variants, judged.aspects.values())
+    aspects = dict(zip(judged.aspects, findings, strict=True))
+    return replace(judged, variants=variants, block=block, aspects=aspects)
 
 
 def compare_output(

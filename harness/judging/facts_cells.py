@@ -45,7 +45,7 @@ def result_by_facts(
     terms = replace(
         terms,
         known=terms.known or _known(adapter, judgement.cassette, red),
-        variants=judgement.variants,
+        variants=judgement.variants if judgement.block == "variant" else (),
     )
     if judgement.error:
         decision = decide(judgement.findings)
@@ -76,7 +76,7 @@ def result_by_facts(
         known=known_use(
             adapter,
             judgement.cassette,
-            () if judgement.variants else judgement.aspects,
+            () if judgement.block == "variant" else judgement.aspects,
             judgement.red,
         ),
         variants=judgement.variants,

@@ -1,6 +1,6 @@
 """Lists the ways in which a recorded answer differs from the documented wire.
 
-An adapter may refuse such answers. So their losses are counted and shown, but are never red.
+An adapter may refuse such answers. `judging.excuses` has the aspects that each variant excuses.
 """
 
 from __future__ import annotations

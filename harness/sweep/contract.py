@@ -19,7 +19,7 @@ from harness.adapters.named import TIMEOUT_S, adapter_of_target
 from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import read_losses
-from harness.judging.aspects import ExchangeJudgement, compare_exchange, variants_of_wire
+from harness.judging.aspects import ExchangeJudgement, compare_exchange, with_variants
 from harness.judging.decide import decide
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
@@ -144,6 +144,8 @@ def _judge(
                 blank, verdict="not-run", sentence="the exchange has no answer of a model"
             )
         judged = _findings(stream.id, exchange, adapter)
+        if judged.red:
+            judged = with_variants(judged, exchange, adapter)
         verdict = _verdict(blank, exchange, adapter, judged)
         if against is not None and not judged.error:
             verdict = _compared(verdict, judged, _findings(stream.id, exchange, against))
@@ -185,11 +187,8 @@ def _verdict(blank: Row, exchange: Exchange, adapter: Adapter, judged: ExchangeJ
     if judged.error:
         return row
     row = with_fields(row, sentence=red[0].sentence)
-    layer, variants = (
-        _first_layer(exchange, adapter, judged),
-        variants_of_wire(exchange, adapter.options.provider),
-    )
-    return with_fields(row, layer=layer, variants=tuple(variants))
+    variants = judged.variants if judged.block == "variant" else ()
+    return with_fields(row, layer=_first_layer(exchange, adapter, judged), variants=variants)
 
 
 def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement) -> str:

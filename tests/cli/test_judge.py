@@ -42,6 +42,8 @@ def replay(exchange):
             text = candidate["content"]["parts"][0]["text"]
             yield {{"n": 1}}, [Text(text), Finish({finish})]
 """
+ITS_OWN = 'candidate["finishReason"]'
+"""The finish reason of the answer."""
 NUMBERS = count()
 
 
@@ -102,8 +104,22 @@ def test_a_loss_is_a_sentence_with_wire_native_event_and_command(
     ]
 
 
-def test_nothing_lost_on_the_documented_wire_is_green(answers: Path) -> None:
-    assert main(["judge", shim('"MAX_TOKENS"'), "--cassettes", "answers.yaml"]) == 0
+def test_a_variant_that_the_adapter_does_not_read_is_green(answers: Path) -> None:
+    target = shim('"MAX_TOKENS"')
+    module = Path(f"{target.partition(':')[0]}.py")
+    module.write_text(module.read_text().replace('startswith("data:")', 'startswith("data: ")'))
+    assert main(["judge", target, "--cassettes", "answers.yaml", "--json", "out.json"]) == 0
+    (adapter,) = judged("out.json")
+    assert adapter["cells"][1]["block"] == "variant"
+    assert adapter["cells"][1]["aspects"]["text"] == "lost"
+
+
+def test_a_variant_that_the_adapter_has_read_is_judged(answers: Path) -> None:
+    arguments = ["judge", shim('"MAX_TOKENS"'), "--cassettes", "answers.yaml", "--json", "out.json"]
+    assert main(arguments) == 1
+    (adapter,) = judged("out.json")
+    assert adapter["cells"][1]["block"] == "documented"
+    assert adapter["cells"][1]["aspects"] == {"text": "kept", "finish": "wrong"}
 
 
 OF_READS = """
@@ -246,7 +262,7 @@ def test_files_without_an_answer_are_skipped_with_the_reason(
     write("folder/broken.yaml", "version: 1\ninteractions: [")
     Path("empty").mkdir()
     paths = ["none.yaml", "folder", "empty", "answers.yaml"]
-    assert main(["judge", shim('"MAX_TOKENS"'), "--cassettes", *paths, "--json", "o.json"]) == 0
+    assert main(["judge", shim(ITS_OWN), "--cassettes", *paths, "--json", "o.json"]) == 0
     reasons = [
         line.removeprefix("harness: skipped: ") for line in capsys.readouterr().err.splitlines()
     ]
@@ -397,7 +413,7 @@ def test_only_as_many_jobs_are_started_as_there_are_exchanges(
 
 
 def test_a_baseline_makes_only_worse_red(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good, bad = shim('"MAX_TOKENS"'), shim('"STOP"')
+    good, bad = shim(ITS_OWN), shim('"STOP"')
     common = ["--cassettes", "answers.yaml"]
     assert main(["judge", f"mine = {bad}", *common, "--json", "bad.json"]) == 1
     assert main(["judge", f"mine = {good}", *common, "--json", "good.json"]) == 0
@@ -420,7 +436,7 @@ def test_a_baseline_makes_only_worse_red(answers: Path, capsys: pytest.CaptureFi
 
 
 def test_reports_of_several_runs_are_merged_into_one_page(answers: Path) -> None:
-    for name, finish in (("one", '"STOP"'), ("two", '"MAX_TOKENS"')):
+    for name, finish in (("one", '"STOP"'), ("two", ITS_OWN)):
         arguments = ["--cassettes", "answers.yaml", "--json", f"{name}.json"]
         main(["judge", f"{name} = {shim(finish)}", *arguments])
     assert main(["judge", "two.json", "one.json", "--report", "page"]) == 1
@@ -500,7 +516,7 @@ def test_a_program_that_does_not_exist_is_no_result(
 def test_results_name_the_suite_if_recordings_of_it_are_judged(
     answers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    target = shim('"MAX_TOKENS"')
+    target = shim(ITS_OWN)
     assert main(["judge", target, "--cassettes", "answers.yaml", "--json", "own.json"]) == 0
     assert "suite" not in judged("own.json")[0]
     main(["judge", "art", "--cassettes", "gemini-api/text:1", "--json", "j.json", "--report", "r"])

@@ -54,7 +54,8 @@ PROVIDER: Final = Provider(
         authorize=bearer,
         limits="x-ratelimit-{value}-{unit}",
     ),
-    framing=frozenset({"event:, id: or retry: lines", "[DONE]"}),
+    # OpenRouter sends comments while it waits: https://openrouter.ai/docs/api-reference/streaming
+    framing=frozenset({"event:, id: or retry: lines", "[DONE]", "comments"}),
     variants=variants_in,
     refusals=REFUSALS,
 )
