@@ -57,6 +57,10 @@ BODIES: dict[str, tuple[bytes, list[Any]]] = {
     ),
     "several data lines": (b'data: {\ndata:   "a":1\ndata: }\n\n', [(0, A)]),
     "a message a data line": (b'data: {"a":1}\ndata: {"b":"\xc3\xa9"}\n\n', [(0, A), (14, B)]),
+    "a message a data line, then done": (
+        b'data: {"a":1}\ndata: {"b":"\xc3\xa9"}\ndata: [DONE]\n\n',
+        [(0, A), (14, B), (31, "raw", "[DONE]")],
+    ),
     "no last blank line": (b'data: {"a":1}\r\n', [(0, A)]),
     "no last line end": (b'data: {"a":1}', [(0, A)]),
     "cut in a message": (b'data: {"a":1}\n\ndata: {"b', [(0, A), (15, "partial", 'data: {"b')]),

@@ -95,7 +95,7 @@ def _line_end(text: str, at: int) -> int:
 
 def _data_messages(lines: list[str]) -> Sequence[str | tuple[Json]]:
     """Return the message in some ``data:`` lines together, or one message for each line if only the
-    single lines are JSON. Empties the list.
+    single lines are JSON, or ``[DONE]``. Empties the list.
     """
     if not lines:
         return ()
@@ -111,7 +111,8 @@ def _data_messages(lines: list[str]) -> Sequence[str | tuple[Json]]:
     value, end = document_at(joined, start)
     if value is not _UNREADABLE and not joined[end:].strip():
         return ((value,),)
-    if len(each) > 1 and all(is_json(line) for line in each):
+    each = [line for line in each if line.strip() != "[DONE]"]
+    if each and joined != each[0] and all(map(is_json, each)):
         return [(json.loads(line),) for line in each]
     return (joined,)
 

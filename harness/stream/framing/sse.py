@@ -2,7 +2,8 @@
 two extensions for Gemini's wire.
 
 A JSON document may be outside an event: an error in mid-stream, a unary reply, or JSON lines. If
-the ``data:`` lines of an event are valid JSON only one by one, each line is a message.
+the ``data:`` lines of an event are valid JSON only one by one, each line is a message. So a stream
+without blank lines is read, also with ``[DONE]`` at its end.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class SseFramer:
         each: list[Frame] = []
         for value, place in zip(values, starts, strict=True):
             each.append(make_frame(value, place, at_ms))
-            if each[-1].raw is not None:
+            if each[-1].raw not in (None, "[DONE]"):
                 each = [whole]
                 break
         frames += each

@@ -35,6 +35,7 @@ SAME_ANSWER = {
     + FIRST.replace(',"usage', '\ndata: ,"usage')
     + f"\n\ndata: {LAST}\n\n",
     "sse no blank line between": f"data: {FIRST}\ndata: {LAST}\n\n",
+    "sse no blank lines, done": f"data: {FIRST}\ndata: {LAST}\ndata: [DONE]\n",
     "json array": f"[{FIRST}\r\n,\r\n{LAST}]",
     "json lines": f"{FIRST}\n{LAST}\n",
     "json array in one event": f"data: [{FIRST},{LAST}]\n\n",
