@@ -238,6 +238,8 @@ class Provider:
     """Names the ways in which a body differs from the documented wire; those of Gemini's messages
     and of every framing are known to `harness.judging`.
     """
+    fault: Callable[[Exchange], str] = lambda exchange: ""
+    """Returns why a body is not the whole answer to its request, in words of the wire, or ""."""
     mirror: Mirror | None = None
     """The event model that is this wire's own, or None."""
     refusals: RequestRules | None = None

@@ -77,6 +77,13 @@ NO_LOGIN: Final = 41
 (https://geminicli.com/docs/cli/headless/#exit-codes).
 """
 
+_NOT_FINISHED: Final = frozenset({"failed", "cancelled"})
+"""The ends, in small letters, of answers that a service did not finish."""
+_WITHOUT_REASON: Final = frozenset({"incomplete", "finish_reason_unspecified"})
+"""The ends, in small letters, that give no reason."""
+_WITHOUT_OUTPUT: Final = frozenset({"start", "metadata", "usage", "finish", "mark", "error"})
+"""The kinds of the events of an answer without output."""
+
 _MAX_QUOTED: Final = 200
 _MAX_SHOWN: Final = 80
 """The length of the beginning of a body in a message."""
@@ -237,6 +244,27 @@ def incompleteness(exchange: Exchange, provider: str | None = None) -> str:
             return "ends with a message that can't be read"
     if facts.finish is None and facts.block_reason is None:
         return "has no finish reason"
+    return _fault_of_end(exchange, provider)
+
+
+def _fault_of_end(exchange: Exchange, provider: str | None) -> str:
+    """Return why an answer with a finish reason is no answer that a model finished, or ""."""
+    exchange = with_provider(exchange)
+    name = exchange.provider or provider
+    if name and (fault := PROVIDERS[name].fault(exchange)):
+        return fault
+    events = events_of(exchange)
+    kinds = {event["kind"] for event in events}
+    for event in events:
+        if event["kind"] != "finish":
+            continue
+        word = str(event["raw"]).lower()
+        if event["reason"] == "failed" or word in _NOT_FINISHED:
+            return f"ended as {event['raw']}"
+        if event["reason"] == "stop" and "call_invalid" in kinds:
+            return f"has a call whose arguments are cut, and ends with {event['raw']}"
+        if word in _WITHOUT_REASON and kinds <= _WITHOUT_OUTPUT:
+            return f"has no output and no reason: {event['raw']}"
     return ""
 
 

@@ -4,6 +4,7 @@ good cassette byte by byte.
 
 from __future__ import annotations
 
+import json
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,8 +20,9 @@ import vcr
 from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.cli.main import main
+from harness.providers import with_provider
 from harness.recording import register, transports, use_cassette
-from harness.recording.policy import refusal_of
+from harness.recording.policy import incompleteness, refusal_of
 from harness.recording.relay import relay
 from tests.recording.clients import part_of
 from tests.recording.providers import BODY, event
@@ -205,6 +207,78 @@ def test_an_old_answer_with_the_same_fault_is_replaced(good: Path) -> None:
         assert main([*words, "--allow-incomplete"]) == 0
         assert main(words) == 0
     assert load(good).exchanges[0].body == TEXT
+
+
+def _sse(*messages: dict[str, object]) -> bytes:
+    lines = (b"event: %s\ndata: %s\n\n" % (str(m["type"]).encode(), encode(m)) for m in messages)
+    return b"".join(lines)
+
+
+def encode(message: object) -> bytes:
+    return json.dumps(message).encode()
+
+
+def _response(status: str, **members: object) -> dict[str, object]:
+    whole = {"id": "resp_1", "object": "response", "model": "m", "output": [], "status": status}
+    return {"type": f"response.{status}", "sequence_number": 1, "response": whole | members}
+
+
+_CREATED: Final = {**_response("in_progress"), "type": "response.created"}
+_STARTED: Final = {
+    "type": "message_start",
+    "message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []},
+}
+_CALL: Final = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+_BLOCK: Final[list[dict[str, object]]] = [
+    {"type": "content_block_start", "index": 0, "content_block": _CALL},
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "input_json_delta", "partial_json": '{"a'},
+    },
+    {"type": "content_block_stop", "index": 0},
+]
+_STOP: Final = {"type": "message_stop"}
+
+
+def _ended(reason: str) -> dict[str, object]:
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    return {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}
+
+
+RESPONSES: Final = "https://api.openai.com/v1/responses"
+MESSAGES: Final = "https://api.anthropic.com/v1/messages"
+_MAX: Final = {"incomplete_details": {"reason": "max_output_tokens"}}
+
+
+@pytest.mark.parametrize(
+    ("url", "body", "fault"),
+    [
+        (RESPONSES, _sse(_CREATED, _response("failed")), "ended as failed"),
+        (RESPONSES, encode(_response("failed")["response"]), "ended as failed"),
+        (RESPONSES, _sse(_CREATED, _response("cancelled")), "ended as cancelled"),
+        (RESPONSES, _sse(_CREATED, _response("incomplete")), "has no output and no reason"),
+        (RESPONSES, _sse(_CREATED, _response("incomplete", **_MAX)), ""),
+        (RESPONSES, _sse(_CREATED, _response("completed")), ""),
+        (RESPONSES, _sse(_CREATED, _response("completed")) * 2, "has two answers"),
+        (RESPONSES, CHAT, "is an answer of Chat Completions"),
+        (
+            RESPONSES.replace("responses", "chat/completions"),
+            _sse(_CREATED, _response("completed")),
+            "is an answer of the Responses API",
+        ),
+        (MESSAGES, _sse(_STARTED, _ended("end_turn"), _STOP), ""),
+        (MESSAGES, _sse(_STARTED, _ended("end_turn")), "has no message_stop"),
+        (MESSAGES, _sse(_STARTED, _ended("end_turn"), _STOP) * 2, "has two answers"),
+        (MESSAGES, _sse(_STARTED, *_BLOCK, _ended("tool_use"), _STOP), "arguments are cut"),
+        (MESSAGES, _sse(_STARTED, *_BLOCK, _ended("max_tokens"), _STOP), ""),
+    ],
+)
+def test_an_answer_that_no_model_finished_is_refused(url: str, body: bytes, fault: str) -> None:
+    asked = Request("POST", url, {}, b'{"model": "m", "stream": true, "input": "Hi"}')
+    exchange = with_provider(Exchange(asked, 200, {}, ((None, body),), "complete"))
+    said = incompleteness(exchange)
+    assert fault in said if fault else said == ""
 
 
 ANTHROPIC_ERROR: Final = (

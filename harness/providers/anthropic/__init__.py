@@ -13,7 +13,7 @@ from .history import HISTORY, read_messages
 from .messages import CREATE, NAME, PATHS, detect
 from .mirror import normal_form
 from .normalizer import MessagesNormalizer
-from .order import variants_in
+from .order import fault_of, variants_in
 from .places import PLACES
 from .refusals import REFUSALS
 from .request import write_message
@@ -53,6 +53,7 @@ PROVIDER: Final = Provider(
     ),
     framing=frozenset({"event:, id: or retry: lines", "JSON lines", "an error without a code"}),
     variants=variants_in,
+    fault=fault_of,
     mirror=Mirror("anthropic", normal_form),
     refusals=REFUSALS,
 )

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from harness.stream.decompression import unpack_before_fault
+from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import Json
 
@@ -44,6 +46,17 @@ def variants_in(body: bytes) -> list[str]:
     elif is_stream and not re.search(rb"^event:", body, re.MULTILINE):
         variants.add("no event: lines")
     return sorted(variants)
+
+
+def fault_of(exchange: Exchange) -> str:
+    """Return why a body is not one whole answer, or ""."""
+    body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
+    messages = [frame.json for frame in frames_of_body(body)]
+    kinds = [message.get("type") for message in messages if isinstance(message, dict)]
+    if kinds.count("message_start") > 1:
+        return "has two answers"
+    is_whole = "message_start" not in kinds or "message_stop" in kinds
+    return "" if is_whole else "has no message_stop"
 
 
 def is_in_order(messages: Iterable[Json]) -> bool:

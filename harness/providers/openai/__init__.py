@@ -17,7 +17,7 @@ from ..provider import Answer, Endpoint, Provider, bearer
 from .history import HISTORY, read_request
 from .messages import GENERATE, NAME, PATHS, STORED, detect
 from .normalizer import OpenAiNormalizer
-from .order import variants_in
+from .order import fault_of, variants_in
 from .places import PLACES
 from .refusals import REFUSALS
 from .request import write
@@ -57,5 +57,6 @@ PROVIDER: Final = Provider(
     # OpenRouter sends comments while it waits: https://openrouter.ai/docs/api-reference/streaming
     framing=frozenset({"event:, id: or retry: lines", "[DONE]", "comments"}),
     variants=variants_in,
+    fault=fault_of,
     refusals=REFUSALS,
 )

@@ -7,7 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Any, Final
+from urllib.parse import urlsplit
 
+from harness.stream.decompression import unpack_before_fault
+from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import Json, objects_in
 
@@ -31,6 +34,21 @@ def variants_in(body: bytes) -> list[str]:
     if any(map(is_response, messages)):
         return _of_responses(messages, ended)
     return _of_chat(messages)
+
+
+def fault_of(exchange: Exchange) -> str:
+    """Return why a body is not one whole answer of the API that its request is for, or ""."""
+    body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
+    messages = [frame.json for frame in frames_of_body(body) if isinstance(frame.json, dict)]
+    path = urlsplit(exchange.request.url).path if exchange.request else ""
+    is_of_responses = any(map(is_response, messages))
+    if "/responses" in path and not is_of_responses and any("choices" in item for item in messages):
+        return "is an answer of Chat Completions to a request of the Responses API"
+    if path.endswith("/chat/completions") and is_of_responses:
+        return "is an answer of the Responses API to a request of Chat Completions"
+    if sum(item.get("type") == "response.created" for item in messages) > 1:
+        return "has two answers"
+    return ""
 
 
 def _of_responses(messages: list[dict[str, Any]], ended: list[str]) -> list[str]:
