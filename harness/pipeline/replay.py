@@ -431,6 +431,19 @@ def is_answer(exchange: Exchange, provider: str | None) -> bool:
     return exchange.generates or (exchange.request is None and provider is not None)
 
 
+def has_content(exchange: Exchange) -> bool:
+    """Return whether an answer has a text, a call or other output of a model."""
+    try:
+        events = replay(exchange, layer="events")
+    except ReplayError:
+        return False
+    return any(event["kind"] not in _WITHOUT_OUTPUT for event in events)
+
+
+_WITHOUT_OUTPUT: Final = frozenset({"start", "metadata", "usage", "finish", "mark", "error"})
+"""The kinds of the events of an answer without output."""
+
+
 def _with_identity(exchange: Exchange) -> Exchange:
     """Return the exchange with the detected fields; fields that the caller has set stay."""
     if exchange.streamed is not None:

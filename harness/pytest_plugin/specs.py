@@ -22,7 +22,7 @@ from harness.cassettes.redaction.secrets import mask
 from harness.judging.explain import EXACT
 from harness.judging.judge import Cell, Fixture, Judgement, judge, resolve_fixture, run_cell
 from harness.judging.results import VERDICTS, Result
-from harness.pipeline.replay import ReplayError
+from harness.pipeline.replay import ReplayError, has_content
 from harness.project.project import Project, kind_of, unheaded
 from harness.specs import RECORDED, SpecError, expectation_of
 from harness.stream.printable import printable
@@ -194,8 +194,14 @@ class CellItem(ResultItem):
 
     def _expectation(self, project: Project, fixture: Fixture, got: Any) -> Any:
         """Return the expectation for an output. The adapter runs again, because a value that
-        differs is not expected. Our own adapters always give the same.
+        differs is not expected. Our own adapters always give the same. Raises `AdapterError` for
+        an output without an event of an answer that has content.
         """
+        if got == [] and any(map(has_content, fixture.exchanges)):
+            raise AdapterError(
+                f"{self.cell.column} gives nothing of an answer with content; mend the adapter, or"
+                " write the expectation by hand"
+            )
         adapter = project.adapter(self.cell.column)
         if adapter is None:
             return expectation_of(got, got, None)

@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 
 from harness.cassettes import CassetteError, Exchange
 from harness.facts import Facts
-from harness.pipeline.replay import ReplayError, replay
+from harness.pipeline.replay import ReplayError, has_content, replay
 from harness.providers import EXIT_CODE, PROVIDERS, detect_provider, with_provider
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import End
@@ -81,8 +81,6 @@ _NOT_FINISHED: Final = frozenset({"failed", "cancelled"})
 """The ends, in small letters, of answers that a service did not finish."""
 _WITHOUT_REASON: Final = frozenset({"incomplete", "finish_reason_unspecified"})
 """The ends, in small letters, that give no reason."""
-_WITHOUT_OUTPUT: Final = frozenset({"start", "metadata", "usage", "finish", "mark", "error"})
-"""The kinds of the events of an answer without output."""
 
 _MAX_QUOTED: Final = 200
 _MAX_SHOWN: Final = 80
@@ -263,7 +261,7 @@ def _fault_of_end(exchange: Exchange, provider: str | None) -> str:
             return f"ended as {event['raw']}"
         if event["reason"] == "stop" and "call_invalid" in kinds:
             return f"has a call whose arguments are cut, and ends with {event['raw']}"
-        if word in _WITHOUT_REASON and kinds <= _WITHOUT_OUTPUT:
+        if word in _WITHOUT_REASON and not has_content(exchange):
             return f"has no output and no reason: {event['raw']}"
     return ""
 

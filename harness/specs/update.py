@@ -37,7 +37,13 @@ class Update:
 
     def edits(self, body: str, place: ExpectationPlace) -> tuple[list[TextEdit], Any]:
         merge = _Merge(body)
-        merged = merge.merge((), place.value, self.before, self.got, self.value)
+        try:
+            merged = merge.merge((), place.value, self.before, self.got, self.value)
+        except (LookupError, ValueError):  # the file has other keys or items than the run has read
+            raise spec_error(
+                place.line,
+                f"expect.{bare(self.key)}: another run has changed it; run the update again",
+            ) from None
         if merge.refused:
             paths = listed(merge.refused, _MOST_PATHS)
             raise spec_error(

@@ -133,6 +133,24 @@ def test_accept_fills_empty_expectations_and_marks_them_unreviewed(
     run(project).assert_outcomes(passed=2)
 
 
+@pytest.mark.parametrize("option", ["--harness-accept", "--harness-update"])
+def test_no_event_of_an_answer_with_content_is_not_expected(
+    project: pytest.Pytester, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    write(project, "silent.py", "def run(exchange):\n    return []\n")
+    project.makeini("[pytest]\nharness_adapters = mine = silent:run\n")
+    value = "" if option == "--harness-accept" else " [{type: text}]"
+    spec = CASE[: CASE.index("    unified-llm")] + f"    mine:{value}\n"
+    path = write(project, "specs/hello.yaml", spec)
+    result = run(project, option)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*mine gives nothing of an answer with content; mend the adapter*"]
+    )
+    assert path.read_text(encoding="utf-8") == spec
+
+
 @pytest.mark.slow
 def test_accept_fills_in_nothing_if_the_adapter_raises(
     project: pytest.Pytester,

@@ -106,6 +106,15 @@ def test_an_operator_that_refuses_the_value_stays_and_is_named() -> None:
         updated([{**START, "id": 7}, HEL, LO, END])
 
 
+def test_an_expectation_that_another_run_has_changed_is_named() -> None:
+    got = [START, HEL, LO, {"type": "end", "usage": {"total": 4, "input": 1}}]
+    update = Update("a", "mine", BEFORE["mine"], got, expectation_of(got, got, ""))
+    changed = SPEC.replace("usage: {total: 3, input: 1}", "count: 3")
+    text, (error,) = change_all(changed, [update], path="s.yaml")
+    assert "expect.mine: another run has changed it; run the update again" in str(error)
+    assert text == changed
+
+
 def test_one_update_that_fails_keeps_no_other_back() -> None:
     got = [START, HEL, LO]
     changes = [
