@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -209,7 +209,7 @@ def test_an_old_answer_with_the_same_fault_is_replaced(good: Path) -> None:
     assert load(good).exchanges[0].body == TEXT
 
 
-def _sse(*messages: dict[str, object]) -> bytes:
+def _sse(*messages: Mapping[str, object]) -> bytes:
     lines = (b"event: %s\ndata: %s\n\n" % (str(m["type"]).encode(), encode(m)) for m in messages)
     return b"".join(lines)
 
