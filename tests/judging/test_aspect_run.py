@@ -239,7 +239,7 @@ def test_a_cell_has_a_note_about_the_requests_of_its_adapter() -> None:
     sentences = {finding.subject: finding.sentence for finding in cell.findings}
     assert sentences["needless_error"] == (
         "needless error raised: asked again 2×, the adapter reports an error: 409 HTTPError:"
-        " Conflict"
+        " Conflict; the next message of the wire is the first with the field candidates"
     )
     results = AdapterResults("shop", "shop:replay", "1", cells=(cell,))
     assert "  requests: asked again 2×; alt sse\n" in results_text(results)
