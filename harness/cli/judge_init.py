@@ -28,7 +28,8 @@ _FACTS: Final = """\
         # if event.kind == "call":
         #     facts.append(Call(event.id, event.name, event.arguments))
         # if event.kind == "usage":
-        #     facts.append(Usage(input=event.input, output=event.output, total=event.total))
+        #     tokens = {"input": event.input, "output": event.output, "total": event.total}
+        #     facts.append(Usage(**tokens, thoughts=event.thoughts))
         # if event.kind == "error":
         #     facts.append(Error(event.code, event.message))
         # if event.kind == "end":
@@ -50,13 +51,20 @@ def replay(exchange: Exchange) -> Iterator[tuple[object, list[Fact]]]:
     """Yield each event of the adapter for the recorded bytes, with the facts in it."""
     # if not exchange.streamed: skip("only streams")
     # if exchange.status >= 400: skip("the client raises")  # what does yours do with an HTTP error?
-    # One item for each network read. An event may begin in one read and end in the next.
-    for event in events_of([data for _, data in exchange.reads]):
+    for event in events_of(network(exchange)):
         facts: list[Fact] = []
 @FACTS@        yield event, facts
 
 
-def events_of(reads: list[bytes]) -> Iterator[object]:
+def network(exchange: Exchange) -> Iterator[bytes]:
+    """Yield each network read; an event may begin in one and end in the next. A cut raises."""
+    for _, data in exchange.reads:
+        yield data
+    if exchange.end in ("cut", "reset", "aborted"):
+        raise ConnectionError(f"the answer ended with: {exchange.end}")
+
+
+def events_of(reads: Iterator[bytes]) -> Iterator[object]:
     """Fill in: give the reads of the answer to the adapter, and yield its events."""
     raise RuntimeError("@NAME@ is not filled in: call your adapter in events_of")
 '''
@@ -102,7 +110,8 @@ from typing import Any
 
 Fact = dict[str, Any]
 # {"text": "Hi"}, {"thought": "Hm"}, {"call": {"id": "i", "name": "f", "arguments": {}}},
-# {"finish": "STOP"}, {"usage": {"input": 7, "output": 2}}, {"error": {"code": 429, "message": ""}}
+# {"usage": {"input": 7, "output": 2, "thoughts": 3, "total": 12}}, {"finish": "STOP"},
+# {"error": {"code": 429, "message": ""}}
 
 
 def answer(base_url: str, model: str, prompt: str, stream: bool) -> list[tuple[Any, list[Fact]]]:
@@ -131,6 +140,52 @@ for text in sys.stdin:
     native, facts = [event for event, _ in steps], [fact for _, fact in steps]
     write(id=given["id"], native=native, facts=facts, raised=raised)
 '''
+
+_JAVASCRIPT: Final = """\
+// A program for `harness judge`, to fill in. It gets a line of JSON on stdin for each exchange,
+// asks `base_url`, and writes a line of JSON to the descriptor HARNESS_OUT: the events
+// of the adapter (`native`), and the facts of each event.
+import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+
+// {text: "Hi"}, {thought: "Hm"}, {call: {id: "i", name: "f", arguments: {}}}, {finish: "STOP"},
+// {usage: {input: 7, output: 2, thoughts: 3, total: 12}}, {error: {code: 429, message: ""}}
+
+/** Fill in: send one request, and call `say(event, facts)` for each event of the adapter. */
+async function answer({ base_url, model, prompt, stream }, say) {
+  throw new Error("@NAME@ is not filled in: ask your adapter in answer");
+}
+
+function write(line) {
+  let data = Buffer.from(JSON.stringify(line) + "\\n");
+  while (data.length) {
+    try {
+      data = data.subarray(writeSync(Number(process.env.HARNESS_OUT), data));
+    } catch (error) {
+      if (error.code !== "EAGAIN") throw error; // the pipe is full
+    }
+  }
+}
+
+// providers: the wires that your adapter asks for; without it all are judged
+const providers = ["gemini-api"];
+write({ hello: 1, name: "@STEM@", version: "1.0", turns: 1, language: "javascript", providers });
+for await (const text of createInterface({ input: process.stdin })) {
+  const given = JSON.parse(text);
+  const [native, facts] = [[], []];
+  let raised = null;
+  try {
+    await answer(given, (event, stated) => {
+      native.push(event);
+      facts.push(stated);
+    });
+  } catch (error) {
+    raised = { type: error.name, message: error.message, code: error.status ?? null };
+  }
+  write({ id: given.id, native, facts, raised });
+}
+process.exit(0); // also if the client keeps connections open
+"""
 
 _GATEWAY: Final = '''\
 """A gateway for `harness judge`, to fill in: an HTTP server between a client and Gemini.
@@ -192,6 +247,8 @@ KINDS: Final = {
 }
 """The kinds of shim by their word after ``--init``."""
 
+_OF_NODE: Final = _Kind(_JAVASCRIPT, 'harness judge "serve: node {file}"')
+"""A program in a file for Node, ``.mjs``."""
 FIRST: Final = "--cassettes gemini-api/text:1 gemini-api/framing:2 gemini-api/parallel-calls:1"
 """Exchanges for a first result: a text, another one with other line ends, and three calls."""
 
@@ -204,7 +261,9 @@ def write_shim(kind: str, file: Path | None) -> None:
         raise ReportError(f"--init {kind}: name the file to write: -o shim.py")
     module = kind in ("function", "client")
     stem = file.stem
-    if file.suffix != ".py" or (module and not stem.isidentifier()):
+    of_node = kind == "program" and file.suffix == ".mjs"
+    made = _OF_NODE if of_node else KINDS[kind]
+    if (not of_node and file.suffix != ".py") or (module and not stem.isidentifier()):
         raise ReportError(
             f"--init {kind}: {file} can't be a module of Python; use a name such as shim.py"
         )
@@ -212,7 +271,7 @@ def write_shim(kind: str, file: Path | None) -> None:
         raise ReportError(
             f"--init {kind}: Python has a module {stem}; use another name, such as shim.py"
         )
-    text = KINDS[kind].text.replace("@FACTS@", _FACTS).replace("@NAME@", file.name)
+    text = made.text.replace("@FACTS@", _FACTS).replace("@NAME@", file.name)
     text = text.replace("@STEM@", stem.replace("_", "-"))
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -224,8 +283,7 @@ def write_shim(kind: str, file: Path | None) -> None:
     python = "python" if os.name == "nt" else "python3"
     away = file.parent.resolve() != Path.cwd()
     judge, start = (
-        line.format(stem=stem, file=file, python=python)
-        for line in (KINDS[kind].judge, KINDS[kind].start)
+        line.format(stem=stem, file=file, python=python) for line in (made.judge, made.start)
     )
     print("Next, judge it as it stands on three exchanges; then fill it in, and judge it again:")
     if module and away:

@@ -857,8 +857,9 @@ class _Judge:
                 has_others = False
             wanted = [str(there[name]) for name in wrong if there[name]]
             search = self._carried.search
-            is_silent = self._account is None and not any(here.values())  # a shim states nothing
+            is_silent = self._account is None and not any(here[name] for name in wrong)
             is_native = bool(wanted) and all(map(search.has_leaf, wanted))
+            is_native &= any(len(count) > 1 for count in wanted)  # a digit may be any number
             reason = "counts-unreported" if is_silent and is_native else "counts"
             return _found("wrong" if has_others else "lost", reason, there, here)
         if cached and not self._carried.search.has_leaf(str(cached)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ from harness.cli.demo import open_page
 from harness.cli.judge_init import FIRST, KINDS
 from harness.cli.main import main
 from harness.judging.judge_results import decode_results
+from harness.stream.exchange import Exchange
 
 
 @pytest.mark.slow
@@ -89,6 +92,32 @@ def test_a_new_shim_names_the_next_line(
     )
 
 
+@pytest.mark.skipif(not shutil.which("node"), reason="needs Node")
+def test_a_new_program_may_be_one_of_node(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "--init", "program", "-o", "new.mjs"]) == 0
+    assert 'harness judge "serve: node new.mjs"' in capsys.readouterr().out
+    assert main(["judge", "serve: node new.mjs", "--cassettes", "gemini-api/text:1"]) == 1
+    assert "new.mjs is not filled in: ask your adapter in answer" in capsys.readouterr().out
+    assert main(["judge", "--init", "client", "-o", "new.mjs"]) == 2
+
+
+@pytest.mark.parametrize("file", ["new_program.py", "new_program.mjs", "new_shim.py"])
+def test_the_template_has_the_tokens_of_thoughts(file: str, here: Path) -> None:
+    kind = "program" if "program" in file else "function"
+    assert main(["judge", "--init", kind, "-o", file]) == 0
+    text = Path(file).read_text(encoding="utf-8")
+    assert "thoughts=event.thoughts" in text or 'thoughts": 3' in text or "thoughts: 3" in text
+
+
+def test_the_template_of_a_function_reports_a_cut(here: Path) -> None:
+    assert main(["judge", "--init", "function", "-o", "cut_shim.py"]) == 0
+    module = runpy.run_path("cut_shim.py")
+    reads = module["network"](Exchange(None, 200, {}, ((None, b"a"), (None, b"b")), "cut"))
+    assert [next(reads), next(reads)] == [b"a", b"b"]
+    with pytest.raises(ConnectionError, match="the answer ended with: cut"):
+        next(reads)
+
+
 @pytest.mark.slow
 def test_new_shims_pass_mypy(here: Path) -> None:
     files = [f"{kind}_shim.py" for kind in KINDS]
@@ -139,7 +168,9 @@ def test_a_new_function_gets_each_read_and_its_ways_out_work(
     text = Path("ways_out.py").read_text(encoding="utf-8")
     text = text.replace("# if not exchange.streamed:", "if not exchange.streamed:")
     text = text.replace("# if exchange.status >= 400:", "if exchange.status >= 400:")
-    text = text.replace("raise RuntimeError(", 'raise RuntimeError(f"{len(reads)} reads; " + ')
+    text = text.replace(
+        "raise RuntimeError(", 'raise RuntimeError(f"{len(list(reads))} reads; " + '
+    )
     Path("ways_out.py").write_text(text, encoding="utf-8")
     command = ["judge", "ways_out:replay", "--cassettes"]
     for skipped in ("gemini-api/unary:1", "gemini-api/http-errors:1"):

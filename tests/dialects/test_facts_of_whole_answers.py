@@ -346,7 +346,7 @@ def test_an_interrupted_call_is_no_call() -> None:
     assert losses(wire, events, "events", interrupted=True) == []
     events.insert(2, {"kind": "call_end", "call": 1, "arguments": {"a": "x"}})
     (found,) = losses(wire, events, "events", interrupted=True)
-    assert found.startswith("calls wrong: the wire calls none, the adapter f(")
+    assert found.startswith("calls wrong: the wire has no whole object of arguments for f,")
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,11 @@ def test_the_text_over_all_attempts_is_that_of_the_last(
     again: str, text: str, tmp_path: Path
 ) -> None:
     shim = RETRIES + f"AGAIN = {again}\n"
-    assert verdicts(tmp_path, shim, BROKEN, EXCHANGE) == {"text": text, "finish": "kept"}
+    assert verdicts(tmp_path, shim, BROKEN, EXCHANGE) == {
+        "text": text,
+        "finish": "kept",
+        "accepted": "kept",
+    }
 
 
 def test_an_error_of_an_attempt_that_failed_is_not_needless(tmp_path: Path) -> None:
@@ -65,7 +69,11 @@ def test_an_error_of_an_attempt_that_failed_is_not_needless(tmp_path: Path) -> N
         "HTTPException):\n            pass",
         "HTTPException) as error:\n            yield {}, [Error(None, str(error))]",
     )
-    assert verdicts(tmp_path, noisy, ERROR, ERROR, EXCHANGE) == {"text": "kept", "finish": "kept"}
+    assert verdicts(tmp_path, noisy, ERROR, ERROR, EXCHANGE) == {
+        "text": "kept",
+        "finish": "kept",
+        "accepted": "kept",
+    }
 
 
 def test_an_adapter_that_does_not_ask_again_is_judged_on_the_first(tmp_path: Path) -> None:
@@ -74,7 +82,11 @@ def replay(at):
     for message in ask(at.base_url, [user(at.prompt)]):
         yield message, list(facts(message))
 """
-    assert verdicts(tmp_path, gives_up, BROKEN, EXCHANGE) == {"text": "kept", "unfinished": "kept"}
+    assert verdicts(tmp_path, gives_up, BROKEN, EXCHANGE) == {
+        "text": "kept",
+        "unfinished": "kept",
+        "accepted": "kept",
+    }
 
 
 def test_only_the_same_request_after_a_failed_answer_is_an_attempt() -> None:

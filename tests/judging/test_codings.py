@@ -160,10 +160,10 @@ def test_an_explicit_provider_wins_over_detection(
 def test_an_answer_above_the_limit_of_a_message_is_an_error_that_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("harness.stream.exchange.MAX_FRAME", len(BODY) - 3)
+    monkeypatch.setattr("harness.stream.exchange.MAX_FRAME", len(BODY) - 4)
     exchange = Exchange(None, 200, {}, ((None, BODY * 2),), provider="gemini-api", generates=True)
     judged = judge_exchange(exchange, EVENTS)
-    limit = f"{len(BODY) - 3:,}"
+    limit = f"{len(BODY) - 4:,}"
     assert judged.error == (
         f"a line of the answer has more than {limit} bytes, the limit of a message"
     )
