@@ -27,7 +27,8 @@ def test_features_are_complete_and_grouped() -> None:
     declared = {loss.aspect for dialect in DIALECTS.values() for loss in dialect.losses}
     assert {loss for feature in features for loss in feature.losses} == declared
     asked = {aspect for feature in features for aspect in feature.aspects or ()}
-    assert asked == {*ASPECTS} - {"fields"}, "only the other fields of payloads have no feature"
+    without = {"fields", "accepted"}
+    assert asked == {*ASPECTS} - without, "only other fields and requests have no feature"
     groups = [feature.id.partition(".")[0] for feature in features]
     assert [group for index, group in enumerate(groups) if group not in groups[:index]] == [
         group for index, group in enumerate(groups) if index == 0 or groups[index - 1] != group
