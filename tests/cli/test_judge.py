@@ -383,7 +383,7 @@ def test_a_key_of_the_environment_is_in_no_file_and_no_line(
     assert main(["judge", target, *arguments]) == 1
     shown = [*capfd.readouterr(), *(path.read_text() for path in Path("page").iterdir())]
     shown.append(Path("out.json").read_text())
-    assert "MAX_TOKENS; the adapter reports" in shown[0]
+    assert "MAX_TOKENS → " in shown[0]
     assert not [text for text in shown if "hush-hush" in text]
 
 

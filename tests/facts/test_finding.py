@@ -336,6 +336,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged(stop(text("a"), reason="CONTINUATION"), Text("a"), again=True),
         "the adapter asked again after an answer that is to be continued or is malformed",
     ),
+    "variant": (
+        lambda: [Finding("calls", "not_asked", "variant", ["arguments as text"])],
+        "it depends on a form that no server documents: arguments as text",
+    ),
     "declared": (declared, "declared as text"),
     "in-session": (
         lambda: of_adapter(without_session(), SIGNED_CALL),

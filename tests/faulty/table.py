@@ -89,6 +89,7 @@ CALL_OR_TEXT: Final = "`<tool_code>` in text: verbatim text and a call are both 
 SHOWN: Final = {
     # pieces of text
     "agent-events: empty_text_dropped": Shown(NO_FACT, None),
+    "agent-events: every_line_is_json": Shown(UNREADABLE, None),
     "art: ATokenForEachPart": Shown(NO_FACT, None),
     "art: empty_tokens": Shown(NO_FACT, None),
     "mind: EmptyMessages": Shown(NO_FACT, None),
