@@ -189,11 +189,12 @@ def _chat_message(messages: list[_Object]) -> _Object:
             others = {name: value for name, value in delta.items() if name != "tool_calls"}
             _join(joined, others, _JOINED)
             for piece in delta.get("tool_calls") or []:
-                if piece["index"] == len(calls):
+                index = piece.get("index", len(calls))  # Gemini's whole calls have none
+                if index == len(calls):
                     calls.append({})
-                _join(calls[piece["index"]], piece, _JOINED_IN_CALL)
+                _join(calls[index], piece, _JOINED_IN_CALL)
     for call in calls:
-        del call["index"]  # only a delta has it
+        call.pop("index", None)  # only a delta has it
     return {**joined, "tool_calls": calls} if calls else joined
 
 
