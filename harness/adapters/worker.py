@@ -88,7 +88,7 @@ def _answer(function: FunctionAsker, given: Mapping[str, Any], loop: asyncio.Run
         RunOptions(provider=given["provider"]),
         given.get("base_url", ""),
         given["turn"],
-        given.get("words"),
+        words=given.get("words"),
     )
     reply = _WrittenReply(number)
     try:

@@ -88,9 +88,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def rows(folder: Path, function: str, *names: str, losses: str = "") -> list[Result]:
+def rows(
+    folder: Path, function: str, *names: str, losses: str = "", guest: bool = False
+) -> list[Result]:
     adapter: Adapter = adapter_of_target(
-        f"serve: asked_shim:{function}", folder, {}, timeout=30, guest=False
+        f"serve: asked_shim:{function}", folder, {}, timeout=30, guest=guest
     )
     adapter = replace(adapter, losses=read_losses(losses))
     questions = [question for question in own_questions() if not names or question.name in names]
@@ -122,6 +124,14 @@ def test_values_that_are_read_and_sent_are_kept_as_a_stream_and_unary(folder: Pa
     assert [(cell.verdict, cell.unary) for cell in cells] == [("passed", False), ("passed", True)]
     assert cells[0].aspects["settings"] == "kept"
     assert cells[0].aspects["accepted"] == "kept"
+
+
+@pytest.mark.slow  # starts a process
+def test_a_function_in_a_process_of_its_own_gets_the_words_of_the_question(folder: Path) -> None:
+    cells = rows(folder, "settings", "settings-zero", guest=True)
+
+    assert [cell.verdict for cell in cells] == ["passed", "passed"]
+    assert cells[0].aspects["settings"] == "kept"
 
 
 @pytest.mark.parametrize(
