@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from harness.stream.exchange import Exchange
 from harness.stream.prompt import Prompt
 
 
@@ -20,7 +21,13 @@ class Asked:
     streamed: bool
     stored: bool = False
     """Whether the answer must be saved and loaded before the second request."""
-    turns: int = 1
+    exchange: Exchange | None = None
+    """The recorded answer that comes before the second request; None for one request."""
+
+    @property
+    def turns(self) -> int:
+        """The number of requests."""
+        return 2 if self.exchange else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,8 @@ class Reaction:
     requests: tuple[SentRequest, ...] = ()
     again: int = 0
     """The number of repeated requests."""
+    answered: bool = True
+    """Whether the first request got the recorded answer."""
     read: frozenset[str] | None = None
     """The values that the adapter has read, such as ``settings.seed``; None: it has read all."""
     skipped: str = ""
@@ -52,3 +61,7 @@ class Reaction:
     asked: Prompt | None = None
     """The prompt that reached the adapter, if its wire has no place for all of the question."""
     log: str = ""
+    asks_thoughts: bool = True
+    """Whether the adapter can ask for thoughts."""
+    doubles: bool = False
+    """Whether all numbers of the adapter's language are doubles."""

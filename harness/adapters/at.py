@@ -88,7 +88,7 @@ _SERVER_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Neutral name of a tool of the provider → the tool."""
 READ: Final = frozenset(
-    {"prompt", "tools", "server_tools", "system", "messages", "choice", "output"}
+    {"prompt", "tools", "server_tools", "system", "messages", "choice", "output", "stored"}
 )
 """The attributes of `At` whose reading is noted. Its mappings note their keys."""
 
@@ -250,7 +250,8 @@ def _asked_tools(words: Words) -> tuple[Tool, ...]:
 
 def _asked_server_tools(words: Words) -> tuple[Mapping[str, Any], ...]:
     """Return the provider's tools of a question, in the words of generateContent."""
-    return tuple(_SERVER_TOOLS[tool["provider"]] for tool in words["tools"] if "provider" in tool)
+    tools = (tool for tool in words["tools"] if "provider" in tool)
+    return tuple(tool.get("raw") or _SERVER_TOOLS[tool["provider"]] for tool in tools)
 
 
 def _output(words: Any) -> AskedOutput | None:

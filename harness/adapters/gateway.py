@@ -107,7 +107,7 @@ class Gateway:
         """
         at = at_of(question)
         if question.prompt:
-            return self._ask_prompt(question.prompt, at, timeout)
+            return self._ask_prompt(question, question.prompt, at, timeout)
         if self._wire.streams_only and not at.stream:
             return Reply(skipped="only streams are requested on this wire")
         try:
@@ -121,7 +121,7 @@ class Gateway:
         content = next_request(self._wire.word, content, answer, at)
         return self._reply(at, path, content, timeout, ", to the request with the results")
 
-    def _ask_prompt(self, prompt: Prompt, at: At, timeout: float) -> Reply:
+    def _ask_prompt(self, question: Question, prompt: Prompt, at: At, timeout: float) -> Reply:
         """Return the reply to a question. What the gateway's wire has no place for is not asked."""
         if self._wire.word != "gemini":
             return Reply(skipped="a gateway is asked questions only in generateContent")
@@ -134,7 +134,12 @@ class Gateway:
         assert provider.endpoint is not None
         method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
         path = provider.endpoint.generate.format(model=model, method=method)
-        reply = self._reply(at, path, dict(request.body), timeout, _way_out())
+        content = dict(request.body)
+        reply = self._reply(at, path, content, timeout, _way_out())
+        if question.turn == 2 and not (reply.raised or _errors(reply)):
+            answer = [entry.native for entry in reply.entries]
+            content = next_request(self._wire.word, content, answer, at)
+            reply = self._reply(at, path, content, timeout, ", to the request with the results")
         reply.read = frozenset(NAMES)
         reply.asked = provider.prompt_of(json.loads(json.dumps(request.body)))
         return reply

@@ -308,19 +308,30 @@ class _Run:
     def ask(self, asked: Asked) -> Reaction:
         """Return the reaction to a question. Raises `AdapterError`."""
         assert self.offers is not None  # only adapters at a served address are asked
-        exchange = Exchange(
+        blank = Exchange(
             None, 200, {}, (), "complete", provider=asked.provider, streamed=asked.streamed
         )
+        if asked.exchange and not self.asker.converses:
+            return Reaction(skipped="the adapter sends one request only")
         try:
-            with self.offers.offer_question() as offer:
+            with (
+                self._offer(asked.exchange, final=True)
+                if asked.exchange
+                else self.offers.offer_question()
+            ) as offer:
+                assert offer is not None  # see above
                 question = Question(
-                    exchange,
+                    asked.exchange or blank,
                     RunOptions(provider=asked.provider),
                     offer.base_url,
+                    turn=asked.turns,
                     prompt=with_addresses(asked.prompt, offer.base_url),
                     words=question_words(asked, offer.base_url),
                 )
-                return reaction_of(self.asker.ask(question, self.timeout), offer)
+                reaction = reaction_of(self.asker.ask(question, self.timeout), offer)
+                return replace(reaction, asks_thoughts=self.asker.asks_thoughts)
+        except Skipped as skipped:
+            return Reaction(skipped=str(skipped))
         except AdapterError as error:
             message = f"adapter {self.name}: {error}"
             raise AdapterError(message, error.group) from error.__cause__

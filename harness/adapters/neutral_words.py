@@ -135,7 +135,7 @@ def _result(result: Result, base_url: str) -> Words:
 
 def _tool(tool: Function | ServerTool) -> Words:
     if isinstance(tool, ServerTool):
-        return {"provider": tool.kind}
+        return {"provider": tool.kind} if tool.kind else {"provider": "", "raw": dict(tool.raw)}
     schema: Mapping[str, Any] | None = tool.schema.value if tool.schema else None
     words = {"name": tool.name, "description": tool.description or "", "parameters": schema}
     return words if tool.strict is None else {**words, "strict": tool.strict}

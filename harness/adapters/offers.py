@@ -165,6 +165,7 @@ def reaction_of(reply: Reply, offer: Offer) -> Reaction:
     return Reaction(
         sent,
         again=bodies[1:].count(bodies[0]) if bodies else 0,
+        answered=bool(offer.answered),
         read=reply.read,
         asked=reply.asked,
         skipped=reply.skipped,
@@ -172,6 +173,7 @@ def reaction_of(reply: Reply, offer: Offer) -> Reaction:
         crashed=bool(raised and raised.crash),
         base_url=offer.base_url,
         log=reply.log,
+        doubles=reply.doubles,
     )
 
 

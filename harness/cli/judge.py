@@ -374,7 +374,8 @@ def _question_items(
     from harness.judging.questions.run import plan_questions
 
     providers = dict.fromkeys(cell.provider for cell in cells if cell.verdict != "not-run")
-    return plan_questions(questions, [name for name in providers if name in PROVIDERS])
+    known = [name for name in providers if name in PROVIDERS]
+    return plan_questions(questions, known, partial(load_recording, cassettes=CASSETTES), adapter)
 
 
 def _without_cause(cells: Sequence[Result]) -> list[Result]:

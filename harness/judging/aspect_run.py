@@ -33,7 +33,7 @@ from harness.pipeline.replay import cut_reads
 from harness.providers import GENERATE_CONTENT, Provider, declared_tools
 from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
 from harness.stream.exchange import Exchange
-from harness.stream.json_codec import decode_json, decode_object
+from harness.stream.json_codec import Json, decode_json, decode_object
 
 from .accepted import judge_request
 from .aspects import (
@@ -297,13 +297,33 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter, use: LossUse) -> 
     if not isinstance(request, dict):
         return _unjudged(blank, "the second request is not a JSON object")
     first = _first_turn(item, adapter)
-    provider = provider_of(item.exchange, adapter)
+    findings = judge_history(item.exchange, adapter, facts, request, first, use)
+    if first and first.path:
+        question = Question(item.exchange, item.options, turn=2)
+        findings.append(judge_request(SentRequest(first.path, body), question, adapter))
+    block, findings = excuse(variants, findings)
+    blank = replace(blank, block=block)
+    return _with_findings(blank, findings, excerpts_of_request(findings, item.exchange, request))
+
+
+def judge_history(
+    exchange: Exchange,
+    adapter: Adapter,
+    facts: Facts,
+    request: dict[str, Json],
+    first: Transcript | None,
+    use: LossUse,
+) -> list[Finding]:
+    """Return the finding of each aspect of the request that follows an answer with these facts.
+    ``first``: the transcript of the answer. The declared losses are added to ``use``.
+    """
+    provider = provider_of(exchange, adapter)
     judge = partial(
         judge_second_turn,
         prompt=provider.prompt_of(request),
         body=request,
         rules=provider.history,
-        given=_given(facts, item.exchange, provider),
+        given=_given(facts, exchange, provider),
         ordered=adapter.ordered,
     )
     judged = judge(facts)
@@ -319,13 +339,8 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter, use: LossUse) -> 
         if in_its_language["calls"].verdict == "kept":
             judged = in_its_language
             judged["calls"] = Finding("calls", "not_asked", "only-doubles")
-    findings = list(_without_declared_losses(judged, answer, adapter.losses, use))
-    if first and first.path:
-        question = Question(item.exchange, item.options, turn=2)
-        findings.append(judge_request(SentRequest(first.path, body), question, adapter))
-    block, findings = excuse(variants, findings)
-    blank = replace(blank, block=block)
-    return _with_findings(blank, findings, excerpts_of_request(findings, item.exchange, request))
+    answer = wire_answer(exchange, adapter, Transcript())
+    return [*_without_declared_losses(judged, answer, adapter.losses, use)]
 
 
 def _without_declared_losses(

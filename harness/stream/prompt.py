@@ -254,6 +254,11 @@ class ServerTool:
     kind: str = ""
     """The neutral name of the tool (``search``, ``code``, ``urls``); "" if it has none."""
 
+    @property
+    def label(self) -> str:
+        """The neutral name, or the names of its fields on the wire."""
+        return self.kind or ", ".join(self.raw)
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:

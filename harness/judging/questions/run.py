@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec.structs import replace as with_fields
+from msgspec.structs import replace as replace_fields
 
 from harness.adapters import Adapter, AdapterError, Asked, Reaction, SentRequest
+from harness.adapters.at import Question as AskedExchange
 from harness.adapters.neutral_words import with_addresses, with_json_schemas
-from harness.facts import REQUESTS, DeclaredLoss, Finding, error_finding
+from harness.facts import REQUESTS, DeclaredLoss, Finding, Transcript, error_finding
 from harness.providers import PROVIDERS, Identity, detect_provider
+from harness.stream.exchange import Cassette, Exchange
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.prompt import Message, Prompt, Reasoning, ServerTool, Text
 from harness.stream.sample_media import WEB, address_of, medium_bytes
 from harness.stream.session import Session
 
-from ..aspect_run import LossUse
+from ..accepted import judge_request
+from ..aspect_run import JudgedExchange, LossUse, items_with_second_turn, judge_history
+from ..aspects import wire_answer
 from ..decide import decide
 from ..results import Result as Row
 from .comparison import Comparison, SentPrompt, all_parts, found, functions_of
@@ -43,24 +47,87 @@ class QuestionItem:
     question: Question
     provider: str
     streamed: bool
+    number: int
+    """The number of its row among those of the question and provider, from 1."""
+    recorded: JudgedExchange | None = None
+    """The answer that comes before the second request; None for one request."""
 
     @property
     def name(self) -> str:
         """The name of its row, such as ``settings-zero (unary)``."""
+        if self.recorded:
+            return f"{self.question.name} ({self.recorded.place})"
         return self.question.name + ("" if self.streamed else " (unary)")
 
+    @property
+    def asked(self) -> Asked:
+        """What the adapter is asked. After a recorded answer, these are the values of the question,
+        and otherwise those of the recorded request.
+        """
+        question, recorded = self.question, self.recorded
+        exchange = recorded.exchange if recorded else None
+        prompt = _continued(question.prompt, exchange) if exchange else question.prompt
+        provider = (exchange and exchange.provider) or self.provider
+        return Asked(question.name, prompt, provider, self.streamed, question.stored, exchange)
 
-def plan_questions(questions: Iterable[Question], providers: Collection[str]) -> list[QuestionItem]:
-    """Return the questions for the wires that have a place for them, as a stream and unary."""
+
+def plan_questions(
+    questions: Iterable[Question],
+    providers: Collection[str],
+    load: Callable[[str], Cassette],
+    adapter: Adapter,
+) -> list[QuestionItem]:
+    """Return the questions for the wires that have a place for them, as a stream and unary. With
+    two turns, they are asked with each recorded answer after which the conversation continues.
+    ``load`` gives the cassette with a name.
+    """
+    items: list[QuestionItem] = []
+    for question in questions:
+        for provider in providers:
+            words = _WIRES.get(provider, (provider,))
+            if not PROVIDERS[provider].reads_whole or not any(map(question.is_for, words)):
+                continue
+            if question.turns == 1:
+                items.append(QuestionItem(question, provider, True, 1))
+                items.append(QuestionItem(question, provider, False, 2))
+                continue
+            recorded = _recorded(question, provider, load)
+            items += [
+                QuestionItem(question, provider, item.exchange.streamed is True, number, item)
+                for number, item in enumerate(items_with_second_turn(recorded, adapter), 1)
+            ]
+    return items
+
+
+def _recorded(
+    question: Question, provider: str, load: Callable[[str], Cassette]
+) -> list[JudgedExchange]:
     return [
-        QuestionItem(question, provider, streamed)
-        for question in questions
-        for provider in providers
-        if question.turns == 1
-        and PROVIDERS[provider].reads_whole
-        and any(map(question.is_for, _WIRES.get(provider, (provider,))))
-        for streamed in (True, False)
+        JudgedExchange(name, number, exchange)
+        for name in question.recordings
+        if name.startswith(f"{provider}/")
+        for number, exchange in enumerate(load(name).exchanges, 1)
+        if exchange.request
     ]
+
+
+def _continued(prompt: Prompt, exchange: Exchange) -> Prompt:
+    """Return the prompt of a recorded request, with the values of a question."""
+    assert exchange.request is not None  # see _recorded
+    recorded = PROVIDERS[exchange.provider or ""].read_request(exchange.request.body)
+    assert recorded is not None  # a wire with questions reads its requests
+    given = {
+        name: value
+        for name in ("instructions", "tools", "choice", "format", "reasoning")
+        if (value := getattr(prompt, name))
+    }
+    return replace(
+        recorded,
+        **given,
+        settings={**recorded.settings, **prompt.settings},
+        google={**recorded.google, **prompt.google},
+        model=prompt.model,
+    )
 
 
 def judge_questions(items: Sequence[QuestionItem], adapter: Adapter, use: LossUse) -> Iterator[Row]:
@@ -78,7 +145,7 @@ def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
         provider=item.provider,
         case=item.name,
         cassette=f"questions/{item.provider}/{question.name}",
-        exchange=1 if item.streamed else 2,
+        exchange=item.number,
         question=question.name,
         requirement=question.asks,
         features=question.features,
@@ -89,23 +156,24 @@ def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
     )
     if adapter.ask is None:
         raise ValueError(f"{adapter.name} sends no requests")
-    asked = Asked(question.name, question.prompt, item.provider, item.streamed, question.stored)
+    asked = item.asked
     try:
         reaction = adapter.ask(asked)
     except AdapterError as error:
         findings = [error_finding(str(error), error.group)]
     else:
-        blank = with_fields(blank, log=reaction.log)
+        blank = replace_fields(blank, log=reaction.log)
         for loss in adapter.losses:
             if loss.aspect in REQUESTS:
                 use.setdefault(loss, False)
-        findings = [_declared(each, adapter.losses, use) for each in _judged(item, reaction)]
+        judged = _judged(item, asked.prompt, reaction, adapter, use)
+        findings = [_declared(each, adapter.losses, use) for each in judged]
     verdict, reason, _ = decide(findings)
     aspects: dict[str, Any] = {}
     for finding in findings:
         if finding.subject not in aspects or finding.red:
             aspects[finding.subject] = finding.verdict
-    return with_fields(
+    return replace_fields(
         blank,
         verdict=verdict,
         reason=reason,
@@ -124,16 +192,26 @@ def _declared(finding: Finding, losses: Sequence[DeclaredLoss], use: LossUse) ->
     return finding
 
 
-def _judged(item: QuestionItem, reaction: Reaction) -> list[Finding]:
+def _judged(
+    item: QuestionItem, prompt: Prompt, reaction: Reaction, adapter: Adapter, use: LossUse
+) -> list[Finding]:
     question = item.question
     if reaction.skipped:
         return [_not_asked(reaction.skipped)]
-    asked, unread = read_part(reaction.asked or question.prompt, reaction.read)
+    asked, unread = read_part(reaction.asked or prompt, reaction.read)
+    reads_stored = reaction.read is None or "stored" in reaction.read
+    if question.stored and not reads_stored:
+        return [_not_asked("stored: the adapter does not read it")]
     if not _asks_its_subject(question.prompt, asked):
         return [_not_asked(f"{', '.join(unread)}: the adapter does not read it")]
     if not reaction.requests:
         return [_without_request(question, reaction)]
-    request = reaction.requests[0]
+    if item.recorded and not reaction.answered:
+        return [_not_asked("the first request is for another wire, or in the other mode")]
+    if item.recorded and len(reaction.requests) < 2:
+        raised = f"; the adapter raises {reaction.raised}" if reaction.raised else ""
+        return [found("messages", "lost", f"the adapter sends no second request{raised}")]
+    request = reaction.requests[1 if item.recorded else 0]
     identity = detect_provider("POST", f"http://localhost{request.path}", request.body, b"")
     provider = PROVIDERS[identity.provider or item.provider]
     if not provider.reads_whole:
@@ -158,10 +236,42 @@ def _judged(item: QuestionItem, reaction: Reaction) -> list[Finding]:
         with_addresses(asked, reaction.base_url),
         sent,
         reaction.read if reaction.read is not None else frozenset(),
-        _served(question.prompt, reaction.base_url),
+        _served(prompt, reaction.base_url),
     )
+    if item.recorded:
+        findings += _judged_second(both, item.recorded, request, reaction, adapter, use)
+        return findings
     findings += compare_prompts(both)
     return [*findings, _accepted(request, identity, question, asked)]
+
+
+def _judged_second(
+    both: Comparison,
+    recorded: JudgedExchange,
+    request: SentRequest,
+    reaction: Reaction,
+    adapter: Adapter,
+    use: LossUse,
+) -> list[Finding]:
+    """Return the findings about a second request: the values of the prompt that come before the
+    answer, the answer itself, and whether the API accepts the request.
+    """
+    messages = both.sent.prompt.messages
+    answer = next((at for at, each in enumerate(messages) if each.role == "assistant"), 0)
+    sent = replace(both.sent, prompt=replace(both.sent.prompt, messages=messages[:answer]))
+    before = compare_prompts(replace(both, sent=sent))
+    findings = [
+        replace_fields(each, remark=f"{each.remark}, in the second request") if each.red else each
+        for each in before
+    ]
+    exchange = recorded.exchange
+    adapter = adapter.with_options(recorded.options)
+    facts = wire_answer(exchange, adapter, Transcript()).facts
+    first = Transcript(asks_thoughts=reaction.asks_thoughts, doubles=reaction.doubles)
+    if isinstance(both.sent.body, dict):
+        findings += judge_history(exchange, adapter, facts, both.sent.body, first, use)
+    asked = AskedExchange(exchange, recorded.options, turn=2)
+    return [*findings, judge_request(request, asked, adapter)]
 
 
 def _not_asked(reason: str) -> Finding:

@@ -15,12 +15,12 @@ from .schema_comparison import SchemaDifference, compare_schemas
 def compare_tools(both: Comparison) -> Iterator[Finding]:
     """Each tool is sent once, with its name and description, and no other tool."""
     sent = functions_of(both.sent.prompt)
-    kinds = {tool.kind for tool in both.sent.prompt.tools if isinstance(tool, ServerTool)}
+    labels = {tool.label for tool in both.sent.prompt.tools if isinstance(tool, ServerTool)}
     for tool in both.asked.tools:
         if isinstance(tool, ServerTool):
-            if tool.kind not in kinds:
-                sentence = f"the provider's tool {tool.kind} is not sent"
-                yield found("tools", "lost", sentence, tool.kind, at=(tool.place, ""))
+            if tool.label not in labels:
+                sentence = f"the provider's tool {tool.label} is not sent"
+                yield found("tools", "lost", sentence, tool.label, at=(tool.place, ""))
             continue
         same = [function for function in sent if function.name == tool.name]
         if not same:

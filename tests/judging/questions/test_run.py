@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,14 @@ from harness.judging.aspect_run import LossUse
 from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import judge_questions, plan_questions
 from harness.judging.results import Result
+from harness.project.recordings import load_recording
+from harness.project.suite import CASSETTES
+
+load = partial(load_recording, cassettes=CASSETTES)
 
 SHIM = """
 import json, urllib.request
+from harness.facts import Call
 
 def send(at, body):
     method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
@@ -76,6 +82,50 @@ def unary(at):
 def skips(at):
     at.skip("this API has no place for it")
 
+def second(at, first, *, keep=True, drop=()):
+    method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
+    url = f"{at.base_url}/v1beta/models/{at.model}:{method}"
+    def post(body):
+        request = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
+        return urllib.request.urlopen(request).read().decode()
+    answer = [json.loads(line[5:]) for line in post(first).splitlines() if line.startswith("data:")]
+    parts = [part for each in answer for candidate in each.get("candidates", ())
+             for part in candidate.get("content", {}).get("parts", ())]
+    if at.stored:
+        parts = json.loads(json.dumps([{k: v for k, v in part.items() if k not in drop} for part in parts]))
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    results = [{"functionResponse": {**({"id": call["id"]} if "id" in call else {}), "name": call["name"],
+        "response": {"result": at.result(Call(call.get("id"), call["name"], call.get("args", {})))}}} for call in calls]
+    history = [{"role": "model", "parts": parts}, {"role": "user", "parts": results or [{"text": at.say}]}]
+    post({**(first if keep else {"contents": first["contents"]}), "contents": [*first["contents"], *history]})
+    return []
+
+def first_body(at):
+    settings = at.settings
+    generation = {"temperature": settings.get("temperature"), "maxOutputTokens": settings.get("max_tokens")}
+    declared = [{"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters} for tool in at.tools]
+    tools = [*([{"functionDeclarations": declared}] if declared else []), *at.server_tools]
+    return {
+        "contents": contents(at),
+        **({"systemInstruction": {"parts": [{"text": at.system}]}} if at.system else {}),
+        **({"tools": tools} if tools else {}),
+        **({"toolConfig": {"includeServerSideToolInvocations": True}} if declared and at.server_tools else {}),
+        "generationConfig": {name: value for name, value in generation.items() if value is not None},
+    }
+
+def converses(at):
+    return second(at, first_body(at))
+
+def forgets(at):
+    return second(at, first_body(at), keep=False)
+
+def stores_less(at):
+    return second(at, first_body(at), drop=("thoughtSignature",))
+
+def ends_early(at):
+    at.stored, at.settings.get("temperature")
+    return plain(at)
+
 def large(at):
     return send(at, {"contents": [*contents(at), {"role": "user", "parts": [{"text": "x" * 10_000_000}]}]})
 """  # fmt: skip
@@ -85,19 +135,22 @@ def large(at):
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("asked")
     (folder / "asked_shim.py").write_text(SHIM, encoding="utf-8")
+    for name in ("converses", "forgets", "stores_less", "ends_early"):
+        text = f"from asked_shim import plain as replay, {name} as converse\n"
+        (folder / f"{name}_shim.py").write_text(text, encoding="utf-8")
     return folder
 
 
 def rows(
     folder: Path, function: str, *names: str, losses: str = "", guest: bool = False
 ) -> list[Result]:
-    adapter: Adapter = adapter_of_target(
-        f"serve: asked_shim:{function}", folder, {}, timeout=30, guest=guest
-    )
+    target = function if ":" in function else f"asked_shim:{function}"
+    adapter: Adapter = adapter_of_target(f"serve: {target}", folder, {}, timeout=30, guest=guest)
     adapter = replace(adapter, losses=read_losses(losses))
     questions = [question for question in own_questions() if not names or question.name in names]
     use: LossUse = {}
-    found = [*judge_questions(plan_questions(questions, ["gemini-api"]), adapter, use)]
+    items = plan_questions(questions, ["gemini-api"], load, adapter)
+    found = [*judge_questions(items, adapter, use)]
     adapter.close()
     unused = [str(loss) for loss, shown in use.items() if not shown]
     assert unused == [], "a declared loss that nothing shows"
@@ -178,3 +231,33 @@ def test_a_request_of_10_mb_is_judged(folder: Path) -> None:
 
     assert len(found) <= 1
     assert all(len(sentence) < 1000 for sentence in found)
+
+
+@pytest.mark.parametrize("question", ["settings-in-second-turn", "stored-history"])
+def test_a_second_request_with_everything_is_kept(folder: Path, question: str) -> None:
+    cells = rows(folder, "converses_shim:replay", question)
+
+    assert {cell.verdict for cell in cells} == {"passed"}, sentences(cells)
+    assert len({cell.place for cell in cells}) == len(cells)
+    assert {"calls", "results", "accepted"} <= {name for cell in cells for name in cell.aspects}
+
+
+def test_a_second_request_without_the_settings_is_red(folder: Path) -> None:
+    cells = rows(folder, "forgets_shim:replay", "settings-in-second-turn")
+
+    for cell in cells:
+        assert {finding.subject for finding in cell.red_findings} >= {"system", "tools", "settings"}
+    assert all("in the second request" in sentence for sentence in sentences(cells)[:3])
+
+
+def test_a_signature_that_is_not_saved_is_lost(folder: Path) -> None:
+    cells = rows(folder, "stores_less_shim:replay", "stored-history")
+
+    red = {finding.subject for cell in cells for finding in cell.red_findings}
+    assert red == {"signatures", "other_signatures", "accepted"}
+
+
+def test_a_conversation_without_a_second_request_is_red(folder: Path) -> None:
+    cells = rows(folder, "ends_early_shim:replay", "settings-in-second-turn")
+
+    assert sentences(cells) == ["messages lost: the adapter sends no second request"]
