@@ -34,8 +34,13 @@ ATTRIBUTES: Final = {
     "codergen": ("type", "model", "prompt", "max_turns", "history"),
 }
 HISTORIES: Final = ("own", "shared")
-STATELESS: Final = {"openai": {"store": False, "include": ["reasoning.encrypted_content"]}}
-"""OpenAI keeps no answers; its encrypted reasoning goes back with the history."""
+OPTIONS: Final = {
+    "anthropic": {"thinking": {"type": "adaptive", "display": "summarized"}},
+    "openai": {"store": False, "include": ["reasoning.encrypted_content"]},
+}
+"""Anthropic sends the thoughts; OpenAI keeps no answers, so its encrypted reasoning goes back with
+the history.
+"""
 MAX_TURNS: Final = 50
 MAX_LINES: Final = 100
 
@@ -253,7 +258,7 @@ def run(pipeline: Pipeline, seed: str, project: Path) -> Iterator[tuple[str, str
             request: dict[str, Any] = {
                 "model": node.attributes["model"],
                 "messages": [*shared, question] if is_shared else [question],
-                "provider_options": STATELESS,
+                "provider_options": OPTIONS,
             }
             if turns > 1:
                 request["tools"] = [tool]

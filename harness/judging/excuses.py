@@ -39,6 +39,7 @@ EXCUSED: Final[dict[str, frozenset[Aspect]]] = {
     "a refusal in a field of its own": frozenset({"text", "finish", "blocked"}),
     "two finish reasons": frozenset({"finish"}),
     "arguments after the end of their call": _CALLS,
+    "text without content_part.added": frozenset({"text"}),
     "[DONE] after the events of a response": frozenset(),
 }
 """Variant → the aspects that it excuses. A variant that is not here is one of the framing: it

@@ -136,6 +136,19 @@ def piece(arguments: str, name: str | None = None) -> dict[str, Any]:
 
 
 HI = chat({"content": "a"})
+
+
+def response(*added: str, begins: bool = True) -> str:
+    """A stream of the Responses API with one piece of text."""
+    item, part = {"output_index": 0}, {"output_index": 0, "content_index": 0}
+    kinds = ["output_item.added", *added, "output_text.delta", "output_item.done", "completed"]
+    messages = [
+        {"type": f"response.{kind}", **(item if "item" in kind else part)}
+        for kind in [*(["created"] if begins else []), *kinds]
+    ]
+    return "".join(f"event: {message['type']}\n{events(message)}" for message in messages)
+
+
 END = chat({}, finish_reason="stop")
 INTERACTION = "".join(
     f'event: {kind}\ndata: {{"event_type": "{kind}", "interaction": {{}}}}\n\n'
@@ -174,6 +187,9 @@ INTERACTION += "event: done\ndata: [DONE]\n\n"
             events(piece("{}", "f"), piece('"x"}')),
             ["arguments after the end of their call"],
         ),
+        ("openai", response("content_part.added"), []),
+        ("openai", response(), ["text without content_part.added"]),
+        ("openai", response(begins=False), []),
         ("interactions", INTERACTION, []),
         ("interactions", f": wait\n\n{INTERACTION}", ["comments"]),
         ("gemini-cli", '{"type": "init"}\n{"type": "result"}\n', []),

@@ -24,6 +24,7 @@ _IN_ITEM: Final = re.compile(
     r"|custom_tool_call_input)\."
 )
 """The events that belong to an item that has begun."""
+_TEXT: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
 
 
 def variants_in(body: bytes) -> list[str]:
@@ -55,6 +56,8 @@ def _of_responses(messages: list[dict[str, Any]], ended: list[str]) -> list[str]
     variants = set()
     if not is_in_order(messages):
         variants.add("events out of order")
+    if _has_text_without_part(messages):
+        variants.add("text without content_part.added")
     if "[DONE]" in ended:
         variants.add("[DONE] after the events of a response")
     return sorted(variants)
@@ -90,6 +93,23 @@ def is_in_order(messages: Iterable[Json]) -> bool:
         elif begun and _IN_ITEM.match(kind) and index not in open_items:
             return False
     return True
+
+
+def _has_text_without_part(messages: list[dict[str, Any]]) -> bool:
+    """Return whether a piece of text comes before the `content_part.added` of its part. A resumed
+    stream begins anywhere.
+    """
+    parts: set[tuple[str, str]] = set()
+    begun = False
+    for message in messages:
+        kind = message.get("type")
+        begun |= kind == "response.created"
+        part = str(message.get("output_index")), str(message.get("content_index"))
+        if kind == "response.content_part.added":
+            parts.add(part)
+        elif begun and kind in _TEXT and part not in parts:
+            return True
+    return False
 
 
 def _of_chat(messages: list[dict[str, Any]]) -> list[str]:
