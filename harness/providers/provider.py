@@ -18,7 +18,7 @@ from harness.stream.events import INTERRUPTED, End, Event
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame, Framer, frame_by_content
 from harness.stream.generation import GenerateRequest, TranslationError
-from harness.stream.json_codec import decode_object
+from harness.stream.json_codec import Json, decode_object
 from harness.stream.prompt import Prompt, without_foreign
 from harness.stream.session import Session
 
@@ -165,6 +165,18 @@ class Mirror:
     normal: Callable[[Iterable[Any]], dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API of a provider."""
+
+    name: str
+    """Its name in questions."""
+    field: str = ""
+    """A field that only the bodies of its requests have; "" for the last API."""
+    option: str = ""
+    """The name of the options with which the writer writes its requests; "" if it needs none."""
+
+
 Writer = Callable[[Prompt, Session], tuple[dict[str, Any], list[str]]]
 """Writes the body of a request, and the warnings of what is left out."""
 
@@ -201,6 +213,12 @@ class Provider:
     """
     reads_whole: bool = False
     """Whether ``read`` also reads settings, media, the choice and the structured answer."""
+    apis: tuple[Api, ...] = ()
+    """Its APIs; by default one with its name."""
+    asked_model: str = ""
+    """The model of the requests that questions ask for; "" for that of the question, which is one
+    of Google's.
+    """
     json_schema: Callable[[Any], Any] = lambda schema: schema
     """Returns a schema of a request as JSON Schema; by default unchanged."""
     places: RequestPlaces | None = None
@@ -252,6 +270,7 @@ class Provider:
             raise TypeError(f"the provider {self.name} needs write and places, or neither")
         object.__setattr__(self, "vendor", self.vendor or self.name)
         object.__setattr__(self, "wire", self.wire or self.name)
+        object.__setattr__(self, "apis", self.apis or (Api(self.name),))
 
     def __new__(cls, **given: Any) -> Provider:
         """Refuse a provider that lacks a required field, by its name."""
@@ -267,6 +286,11 @@ class Provider:
     def streams_by_body(self) -> bool:
         """Whether the body of a request, and not its path, asks for a stream."""
         return self.endpoint is not None and "{method}" not in self.endpoint.generate
+
+    def api_of(self, body: Json) -> Api:
+        """Return the API of a decoded request."""
+        has = body if isinstance(body, dict) else {}
+        return next((api for api in self.apis if api.field in has), self.apis[-1])
 
     def writer(self) -> Writer:
         """Return the writer of requests; raises `TranslationError` if no requests are sent."""

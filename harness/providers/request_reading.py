@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from harness.facts import arguments_of
 from harness.stream.json_codec import Json
-from harness.stream.prompt import Media, Opaque, media_kind
+from harness.stream.prompt import Media, media_kind
 
 JsonObject = dict[str, Any]
 
@@ -60,9 +60,9 @@ def objects(value: Json, place: str) -> list[tuple[JsonObject, str]]:
     ]
 
 
-def opaque(value: Json) -> Opaque | None:
-    """Return a signature, or None if there is none."""
-    return Opaque(value) if isinstance(value, str) and value else None
+def listed(value: Json, place: str) -> list[tuple[JsonObject, str]]:
+    """Return the objects in a list, each with its path."""
+    return objects(value, place) if isinstance(value, list) else []
 
 
 def called_with(arguments: Json) -> JsonObject | str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,14 @@ from harness.cassettes import CassetteError
 from harness.cassettes.load import load
 from harness.providers import PROVIDERS, with_provider
 from harness.stream.prompt import Prompt
+from harness.stream.session import Session
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
-WORDS = ("model", "assistant", "VALIDATED", "AUTO", "ANY", "NONE", "application/json", True)
+WORDS = (
+    *("model", "assistant", "VALIDATED", "AUTO", "ANY", "NONE", "application/json", True),
+    *("omitted", "text", "thinking", "redacted_thinking", "tool_use", "tool_result", "enabled"),
+    *("any", "tool", "base64", "url", "json_schema"),
+)
 """Words of the wire for which a prompt has a class or a word of its own; ``true`` marks thoughts."""
 
 
@@ -47,6 +52,8 @@ def recorded_bodies(provider: str) -> list[Any]:
 
 
 READ = [name for name, provider in PROVIDERS.items() if provider.reads_whole]
+OTHER_WIRES = [name for name in READ if PROVIDERS[name].wire != "generateContent"]
+PLACES = ("place", "places")
 
 
 @pytest.mark.parametrize("name", READ)
@@ -65,9 +72,41 @@ def test_no_value_of_a_recorded_request_is_unread(name: str) -> None:
         assert unread == []
 
 
+def without_places(value: Any) -> Any:
+    if isinstance(value, dict):
+        inner = value.items()
+        return {name: without_places(item) for name, item in inner if name not in PLACES}
+    return [*map(without_places, value)] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("name", OTHER_WIRES)
+def test_a_recorded_request_is_written_as_it_was_read(name: str) -> None:
+    provider = PROVIDERS[name]
+    for body in recorded_bodies(name):
+        prompt = provider.prompt_of(body)
+        option = provider.api_of(body).option
+        options: dict[str, Any] = {option: {}} if option else {}
+        written = provider.request(replace(prompt, options=options), Session()).body
+
+        again = provider.prompt_of(json.loads(json.dumps(written)))
+
+        assert without_places(asdict(again)) == without_places(asdict(prompt))
+
+
 @pytest.mark.parametrize("name", READ)
 @pytest.mark.parametrize(
-    "body", [{}, {"contents": 1, "tools": "x"}, {"contents": [1, {"parts": [2, {"text": 3}]}]}]
+    "body",
+    [
+        {},
+        {"contents": 1, "tools": "x"},
+        {"contents": [1, {"parts": [2, {"text": 3}]}]},
+        {"messages": 1, "input": 2, "system": 3, "tools": [4], "thinking": "x", "metadata": []},
+        {"messages": [1, {"role": "user", "content": [2, {"type": "text", "text": 3}]}]},
+        {"messages": [{"content": [{"type": "image", "source": 1}, {"type": "tool_result"}]}]},
+        {"input": [1, {"content": [2, {"type": "input_image", "image_url": 3}]}, {"type": 4}]},
+        {"tools": [{"name": 1}, {"function": 2}], "tool_choice": 3, "response_format": 4},
+        {"text": 1, "reasoning": 2, "output_config": 3, "generation_config": 4, "instructions": 5},
+    ],
 )
 def test_any_object_is_read(name: str, body: Any) -> None:
     provider = PROVIDERS[name]

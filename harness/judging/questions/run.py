@@ -12,7 +12,7 @@ from msgspec.structs import replace as replace_fields
 
 from harness.adapters import Adapter, AdapterError, Asked, Reaction, SentRequest
 from harness.adapters.at import Question as AskedExchange
-from harness.adapters.neutral_words import with_addresses, with_json_schemas
+from harness.adapters.neutral_words import with_addresses
 from harness.facts import REQUESTS, DeclaredLoss, Finding, Transcript, error_finding
 from harness.providers import PROVIDERS, Identity, detect_provider
 from harness.stream.exchange import Cassette, Exchange
@@ -20,7 +20,6 @@ from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.prompt import Message, Prompt, Reasoning, ServerTool, Text
 from harness.stream.sample_media import WEB, address_of, medium_bytes
-from harness.stream.session import Session
 
 from ..accepted import judge_request
 from ..aspect_run import JudgedExchange, LossUse, items_with_second_turn, judge_history
@@ -30,12 +29,11 @@ from ..results import Result as Row
 from .comparison import Comparison, SentPrompt, all_parts, found, functions_of
 from .prompt_comparison import asked_aspects, compare_prompts
 from .question import Question
+from .wire_form import body_of, without_place
 
 if TYPE_CHECKING:
     from harness.server.refusals import BrokenRule
 
-_WIRES: Final = {"anthropic": ("messages",), "openai": ("responses", "chat")}
-"""Provider → the words of its APIs in a question; by default its name."""
 _GUARDS: Final = ("127.0.0.1", "localhost", "loopback", "private")
 """Words in the errors of guards against addresses of this machine."""
 
@@ -66,8 +64,10 @@ class QuestionItem:
         """
         question, recorded = self.question, self.recorded
         exchange = recorded.exchange if recorded else None
-        prompt = _continued(question.prompt, exchange) if exchange else question.prompt
         provider = (exchange and exchange.provider) or self.provider
+        model = PROVIDERS[self.provider].asked_model or question.prompt.model
+        prompt = replace(question.prompt, model=model)
+        prompt = _continued(question.prompt, exchange) if exchange else prompt
         return Asked(question.name, prompt, provider, self.streamed, question.stored, exchange)
 
 
@@ -84,8 +84,9 @@ def plan_questions(
     items: list[QuestionItem] = []
     for question in questions:
         for provider in providers:
-            words = _WIRES.get(provider, (provider,))
-            if not PROVIDERS[provider].reads_whole or not any(map(question.is_for, words)):
+            apis = PROVIDERS[provider].apis
+            has_place = any(question.is_for(api.name) for api in apis)
+            if not PROVIDERS[provider].reads_whole or not has_place:
                 continue
             if question.turns == 1:
                 items.append(QuestionItem(question, provider, True, 1))
@@ -205,7 +206,7 @@ def _judged(
     if not _asks_its_subject(question.prompt, asked):
         return [_not_asked(f"{', '.join(unread)}: the adapter does not read it")]
     if not reaction.requests:
-        return [_without_request(question, reaction)]
+        return [_without_request(item, asked, reaction)]
     if item.recorded and not reaction.answered:
         return [_not_asked("the first request is for another wire, or in the other mode")]
     if item.recorded and len(reaction.requests) < 2:
@@ -220,6 +221,9 @@ def _judged(
         body = decode_json(request.body)
     except ValueError as error:
         return [found("messages", "wrong", f"the body of the request is not JSON: {error}")]
+    api = provider.api_of(body)
+    if not question.is_for(api.name):
+        return [_not_asked(f"{provider.title} has no place for it")]
     findings = []
     if identity.streamed != item.streamed:
         modes = ["a stream" if each else "unary" for each in (item.streamed, identity.streamed)]
@@ -241,7 +245,7 @@ def _judged(
     if item.recorded:
         findings += _judged_second(both, item.recorded, request, reaction, adapter, use)
         return findings
-    findings += compare_prompts(both)
+    findings += without_place(both, provider, api, compare_prompts(both))
     return [*findings, _accepted(request, identity, question, asked)]
 
 
@@ -278,19 +282,36 @@ def _not_asked(reason: str) -> Finding:
     return Finding("messages", "not_asked", "skipped", adapter=reason)
 
 
-def _without_request(question: Question, reaction: Reaction) -> Finding:
-    """Return the finding for an adapter that sent no request for an answer."""
-    raised = reaction.raised
+def _without_request(item: QuestionItem, asked: Prompt, reaction: Reaction) -> Finding:
+    """Return the finding for an adapter that sent no request for an answer. A question that the
+    writer of the wire refuses too may be refused.
+    """
+    question, raised = item.question, reaction.raised
     if any(word in raised for word in _GUARDS):
         return _not_asked(f"it refuses addresses of this machine: {raised}")
     if raised and not reaction.crashed:
-        if question.either or question.conflict or "schema.recursive" in question.features:
+        may_refuse = question.either or question.conflict or _is_refused(item, asked)
+        if may_refuse or "schema.recursive" in question.features:
             return Finding("messages", "kept", "asked", remark=f"it refuses the question: {raised}")
         return found("messages", "lost", f"no request is sent; the adapter raises {raised}")
     if raised:
         sentence = f"no request is sent; the adapter crashes with {raised}"
         return Finding("messages", "raised", "asked", remark=sentence)
     return found("messages", "lost", "the adapter sends no request for an answer")
+
+
+def _is_refused(item: QuestionItem, asked: Prompt) -> bool:
+    """Return whether the API has no such request, as its writer says. No writer has neutral tools
+    of the provider.
+    """
+    provider = PROVIDERS[item.provider]
+    if any(isinstance(tool, ServerTool) for tool in asked.tools):
+        return False
+    try:
+        body_of(asked, provider, provider.apis[0])
+    except TranslationError:
+        return True
+    return False
 
 
 def read_part(prompt: Prompt, read: Collection[str] | None) -> tuple[Prompt, list[str]]:
@@ -387,9 +408,10 @@ def _accepted(
     broken = _broken_rules(request.body, identity)
     passed_on = {question.conflict}
     if broken and identity.provider:
+        provider = PROVIDERS[identity.provider]
         with suppress(TranslationError):
-            written = PROVIDERS[identity.provider].request(with_json_schemas(asked), Session())
-            body = json.dumps(written.body).encode()
+            written = body_of(asked, provider, provider.api_of(decode_json(request.body)))
+            body = json.dumps(written).encode()
             passed_on |= {rule.rule.name for rule in _broken_rules(body, identity)}
     own = [rule for rule in broken if rule.rule.name not in passed_on]
     if own:

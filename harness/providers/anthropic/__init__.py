@@ -8,7 +8,7 @@ from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
 
 from ..oracle import gather_messages
-from ..provider import Answer, Endpoint, Mirror, Provider
+from ..provider import Answer, Api, Endpoint, Mirror, Provider
 from .history import HISTORY, read_messages
 from .messages import CREATE, NAME, PATHS, detect
 from .mirror import normal_form
@@ -37,6 +37,9 @@ PROVIDER: Final = Provider(
     detect=detect,
     write=write_message,
     read=read_messages,
+    reads_whole=True,
+    apis=(Api("messages"),),
+    asked_model="claude-opus-4-6",
     history=HISTORY,
     places=PLACES,
     endpoint=Endpoint(

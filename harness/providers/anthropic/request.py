@@ -96,7 +96,10 @@ def write_message(prompt: Prompt, session: Session) -> tuple[dict[str, Any], lis
         body["stream"] = True
     if prompt.home == NAME:
         for path, value in prompt.more.items():
-            _put(body, path.split("."), value)
+            if "[" in path:
+                writer.warnings.append(f"{path}: is left out; it is not carried")
+            else:
+                _put(body, path.split("."), value)
         writer.warnings += [f"{place}: is left out; it is not carried" for place in prompt.unread]
     body = with_options(body, prompt, NAME)
     if IN_BODY in body:
@@ -257,17 +260,19 @@ class _Writer:
                 fields[SETTINGS[name]] = value
             else:
                 self._leave(name, f"{_WIRE} has no field for it")
+        for name in self._prompt.google:
+            self._leave(f"google.{name}", f"{_WIRE} has no field for it")
         return fields
 
     def thinking(self, limit: Any) -> dict[str, Any]:
         """Return the field ``thinking``. A number of tokens is checked as the API does."""
         reasoning = self._prompt.reasoning
-        if reasoning is None or reasoning.mode is None:
-            return {}
-        if reasoning.mode == "off":
-            return {"thinking": {"type": "disabled"}}
-        shown = {"display": "omitted"} if reasoning.shown is False else {}
+        if reasoning is None or reasoning.mode == "off":
+            return {"thinking": {"type": "disabled"}} if reasoning else {}
         budget = reasoning.budget
+        if reasoning.mode is None and budget is None and not reasoning.shown:
+            return {}
+        shown = {"display": "omitted"} if reasoning.shown is False else {}
         if reasoning.mode == "adaptive" or budget is None:
             return {"thinking": {"type": "adaptive", **shown}}
         return {"thinking": {"type": "enabled", "budget_tokens": budget, **shown}}

@@ -1,0 +1,228 @@
+"""Questions on the wires of other vendors: the reader gives back what the writer wrote, a request
+with everything is green, and each fault is red by its own aspect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from harness.judging.questions.comparison import Comparison, SentPrompt
+from harness.judging.questions.prompt_comparison import asked_aspects, compare_prompts
+from harness.judging.questions.question import Question, own_questions
+from harness.judging.questions.wire_form import body_of, without_place
+from harness.providers import PROVIDERS, Api, Provider
+from harness.stream.generation import TranslationError
+from harness.stream.prompt import Prompt
+
+QUESTIONS = {question.name: question for question in own_questions() if question.turns == 1}
+EVERYTHING = (
+    *("system", "messages", "tools", "choice", "output", "settings", "thinking", "google"),
+)
+Body = dict[str, Any]
+Change = Callable[[Body], object]
+
+WIRES: Final = {
+    api.name: (provider, api)
+    for provider in PROVIDERS.values()
+    if provider.reads_whole and provider.wire != "generateContent"
+    for api in provider.apis
+}
+ASKED = [
+    (wire, name)
+    for wire in WIRES
+    for name, question in QUESTIONS.items()
+    if question.is_for(wire) and "tools.provider" not in question.features
+]
+
+
+def wire_of(wire: str) -> tuple[Provider, Api]:
+    return WIRES[wire]
+
+
+def prompt_of(question: Question, provider: Provider) -> Prompt:
+    return replace(question.prompt, model=provider.asked_model or question.model)
+
+
+def written(wire: str, name: str) -> Body:
+    provider, api = wire_of(wire)
+    body = body_of(prompt_of(QUESTIONS[name], provider), provider, api)
+    assert isinstance(body, dict)
+    return body
+
+
+def compared(wire: str, name: str, body: Body) -> tuple[Comparison, Provider, Api]:
+    provider, api = wire_of(wire)
+    question = QUESTIONS[name]
+    sent = SentPrompt(provider.prompt_of(body), body, json_schema=provider.json_schema)
+    return Comparison(question, prompt_of(question, provider), sent, EVERYTHING), provider, api
+
+
+def reds(wire: str, name: str, body: Body) -> set[str]:
+    both, provider, api = compared(wire, name, body)
+    findings = without_place(both, provider, api, compare_prompts(both))
+    assert {finding.subject for finding in findings} >= {*asked_aspects(both.asked)}
+    return {
+        " ".join(filter(None, (finding.subject, finding.verdict, finding.word)))
+        for finding in findings
+        if finding.red
+    }
+
+
+NO_PLACE: Final[dict[str, dict[str, set[str]]]] = {
+    "messages": {
+        **{name: {"invented wrong max_tokens"} for name in QUESTIONS},
+        "settings-values": {"settings lost seed"},
+        "settings-zero": {"settings lost seed", "invented wrong max_tokens"},
+        **{
+            name: {"signatures lost", "invented wrong max_tokens"}
+            for name, question in QUESTIONS.items()
+            if question.group == "history"
+        },
+    },
+}
+"""Wire → question → what the wire has no place for, or needs beside the question."""
+REFUSED: Final = {("messages", "schema-sloppy")}
+"""The questions that the writer of a wire refuses."""
+
+
+@pytest.mark.parametrize(("wire", "name"), ASKED)
+def test_the_prompt_of_a_written_body_is_written_as_the_same_body(wire: str, name: str) -> None:
+    provider, api = wire_of(wire)
+    if (wire, name) in REFUSED:
+        with pytest.raises(TranslationError):
+            written(wire, name)
+        return
+    body = written(wire, name)
+    both, _, _ = compared(wire, name, body)
+    differences = {
+        " ".join(filter(None, (finding.subject, finding.verdict, finding.word)))
+        for finding in compare_prompts(both)
+        if finding.red
+    }
+
+    assert body_of(both.sent.prompt, provider, api) == body
+    assert differences == NO_PLACE[wire].get(name, set())
+    assert both.sent.prompt.more == {}
+    assert reds(wire, name, body) == set()
+
+
+def blocks(body: Body, index: int) -> list[Body]:
+    content = body["messages"][index]["content"]
+    if isinstance(content, str):
+        body["messages"][index]["content"] = content = [{"type": "text", "text": content}]
+    found: list[Body] = content
+    return found
+
+
+def system_of_the_user(body: Body) -> None:
+    blocks(body, 0).append({"type": "text", "text": body.pop("system")})
+
+
+def results_by_place(body: Body) -> None:
+    first, second = blocks(body, 2)
+    first["content"], second["content"] = second["content"], first["content"]
+
+
+def schema_of(body: Body) -> Body:
+    found: Body = body["tools"][0]["input_schema"]
+    return found
+
+
+MESSAGES: dict[str, tuple[str, Change, str]] = {
+    "a system text is lost": ("system-parts", lambda body: body.update(system="SYS-al1"), "system lost"),
+    "a system text of the user": ("system-parts", system_of_the_user, "system wrong"),
+    "a text is lost": ("system-parts", lambda body: blocks(body, 0).pop(), "messages lost"),
+    "a text is sent twice": ("settings-none", lambda body: blocks(body, 0).append(blocks(body, 0)[0]), "messages wrong"),
+    "a text of the wrong role": ("messages-repeated-roles", lambda body: body["messages"][1].update(role="user"), "messages wrong"),
+    "texts in another order": ("messages-repeated-roles", lambda body: body["messages"].reverse(), "messages wrong"),
+    "a text is added": ("settings-none", lambda body: blocks(body, 0).append({"type": "text", "text": "Be brief."}), "invented wrong text"),
+    "the second image is lost": ("media-image", lambda body: blocks(body, 0).pop(3), "media lost"),
+    "another media type": ("media-image", lambda body: blocks(body, 0)[1]["source"].update(media_type="image/webp"), "media wrong"),
+    "an address as a text": ("media-by-url", lambda body: blocks(body, 0).__setitem__(1, {"type": "text", "text": "web:png-3"}), "media wrong"),
+    "a tool is lost": ("tools-plain", lambda body: body["tools"].pop(), "tools lost"),
+    "a description is lost": ("tools-plain", lambda body: body["tools"][0].pop("description"), "tools lost"),
+    "another tool": ("tools-plain", lambda body: body["tools"].append({"name": "x", "input_schema": {"type": "object"}}), "invented wrong tool"),
+    "const dropped": ("schema-enums", lambda body: schema_of(body)["properties"]["kind"].pop("const"), "schema lost const"),
+    "null dropped": ("schema-nullable", lambda body: schema_of(body)["properties"]["a"].update(type="string"), "schema lost null"),
+    "a pattern dropped": ("schema-limits", lambda body: schema_of(body)["properties"]["s"].pop("pattern"), "limits lost pattern"),
+    "a forced choice becomes auto": ("choice-required", lambda body: body["tool_choice"].update(type="auto"), "choice wrong"),
+    "a forced choice is lost": ("choice-named", lambda body: body.pop("tool_choice"), "choice lost"),
+    "another tool is forced": ("choice-named", lambda body: body["tool_choice"].update(name="tool_s1"), "choice wrong"),
+    "no choice becomes auto": ("choice-none", lambda body: body.update(tool_choice={"type": "auto"}), "choice wrong"),
+    "a choice is added": ("tools-plain", lambda body: body.update(tool_choice={"type": "any"}), "invented wrong choice"),
+    "no schema of the answer": ("output-schema", lambda body: body["output_config"]["format"].pop("schema"), "output lost schema"),
+    "no structured answer": ("output-schema", lambda body: body.pop("output_config"), "output lost"),
+    "a structured answer is added": ("settings-none", lambda body: body.update(output_config={"format": {"type": "json_schema", "schema": {}}}), "invented wrong output"),
+    "zeros dropped": ("settings-zero", lambda body: body.pop("temperature"), "settings lost temperature"),
+    "a setting is changed": ("settings-values", lambda body: body.update(top_p=0.5), "settings wrong top_p"),
+    "the limit is changed": ("settings-values", lambda body: body.update(max_tokens=4096), "settings wrong max_tokens"),
+    "a setting is added": ("settings-none", lambda body: body.update(temperature=1), "invented wrong temperature"),
+    "effort is lost": ("thinking-effort", lambda body: body.pop("output_config"), "thinking lost effort"),
+    "thoughts are not asked for": ("thinking-effort", lambda body: body.pop("thinking"), "thinking lost shown"),
+    "thoughts are left out": ("thinking-effort", lambda body: body["thinking"].update(display="omitted"), "thinking wrong shown"),
+    "a budget is changed": ("thinking-budget", lambda body: body["thinking"].update(budget_tokens=1024), "thinking wrong budget"),
+    "thinking is added": ("settings-none", lambda body: body.update(thinking={"type": "enabled", "budget_tokens": 1024}), "invented wrong thinking"),
+    "a call is lost": ("history-calls", lambda body: blocks(body, 1).pop(), "calls lost"),
+    "arguments are changed": ("history-calls", lambda body: blocks(body, 1)[1].update(input={}), "calls wrong"),
+    "arguments as a text": ("history-calls", lambda body: blocks(body, 1)[1].update(input='{"city": "ARG-ar1"}'), "calls wrong"),
+    "an id is changed": ("history-calls", lambda body: blocks(body, 1)[1].update(id="other"), "ids wrong"),
+    "a signature is lost": ("switch-from-anthropic", lambda body: blocks(body, 1)[0].pop("signature"), "signatures lost"),
+    "results by place although ids say otherwise": ("history-results-by-id", results_by_place, "results wrong"),
+    "a result is lost": ("history-calls", lambda body: blocks(body, 2).pop(), "results lost"),
+    "a result is changed": ("history-result-values", lambda body: blocks(body, 2)[0].update(content='{"k": "RES-at1 and more"}'), "results wrong"),
+    "a failed result as a success": ("history-result-failed", lambda body: blocks(body, 2)[0].pop("is_error"), "results wrong failed"),
+    "an image of a result is lost": ("history-result-media", lambda body: blocks(body, 2)[0]["content"].pop(), "media lost"),
+}  # fmt: skip
+
+FAULTS: Final = [
+    (wire, fault, *row) for wire, rows in {"messages": MESSAGES}.items() for fault, row in rows.items()
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wire", "name", "change", "expected"),
+    [(wire, *row) for wire, _, *row in FAULTS],
+    ids=[f"{wire}: {fault}" for wire, fault, *_ in FAULTS],
+)
+def test_each_fault_is_red_by_its_own_aspect(
+    wire: str, name: str, change: Change, expected: str
+) -> None:
+    body = written(wire, name)
+
+    change(body)
+
+    assert expected in reds(wire, name, body)
+
+
+ODD_MESSAGES: dict[str, tuple[str, Change]] = {
+    "a block for each system text": ("system-parts", lambda body: body.update(system=[{"type": "text", "text": text} for text in body["system"].split("\n\n")])),
+    "a message for each text": ("system-parts", lambda body: body.update(messages=[{"role": "user", "content": [block]} for block in blocks(body, 0)])),
+    "a cache mark": ("settings-none", lambda body: blocks(body, 0)[0].update(cache_control={"type": "ephemeral"})),
+    "fields that are null": ("settings-none", lambda body: body.update(thinking=None, tools=None, metadata=None, stop_sequences=[])),
+    "any limit": ("settings-none", lambda body: body.update(max_tokens=64000)),
+    "a tool that is strict": ("tools-plain", lambda body: body["tools"][0].update(strict=True, type="custom")),
+    "results as blocks": ("history-calls", lambda body: [block.update(content=[{"type": "text", "text": block["content"]}]) for block in blocks(body, 2)]),
+    "the older field of a structured answer": ("output-schema", lambda body: body.update(output_format=body.pop("output_config")["format"])),
+    "a forced function of a structured answer": ("output-schema", lambda body: body.update(tools=[{"name": "answer", "input_schema": body.pop("output_config")["format"]["schema"]}], tool_choice={"type": "tool", "name": "answer"})),
+    "a budget in place of an effort": ("thinking-effort", lambda body: (body.pop("output_config"), body.update(thinking={"type": "enabled", "budget_tokens": 1024}))),
+}  # fmt: skip
+ODD: Final = [
+    (wire, form, *row) for wire, rows in {"messages": ODD_MESSAGES}.items() for form, row in rows.items()
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wire", "name", "change"),
+    [(wire, *row) for wire, _, *row in ODD],
+    ids=[f"{wire}: {form}" for wire, form, *_ in ODD],
+)
+def test_an_odd_but_right_request_is_green(wire: str, name: str, change: Change) -> None:
+    body = written(wire, name)
+
+    change(body)
+
+    assert reds(wire, name, body) == set()
