@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
 from tests.cli.project import BODY, URL, write
 from tests.conftest import NO_HYPOTHESIS
+from tests.support.commands import run
 
 STREAM = """\
 harness: 1
@@ -103,16 +101,6 @@ def test_an_expectation_that_accepts_some_answers_is_valid(expected: str) -> Non
 
 def test_a_run_of_pytest_refuses_it_too() -> None:
     write("specs/a.yaml", STREAM.format(expected="{$contains: [{$any: true}]}"))
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "specs",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        NO_HYPOTHESIS,
-    ]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == pytest.ExitCode.INTERRUPTED
+    ended = run("pytest", "specs", "-p", "no:cacheprovider", "-p", NO_HYPOTHESIS)
+    assert ended.status == pytest.ExitCode.INTERRUPTED
     assert f"a.yaml:9: expect.unified-llm: {REFUSED} answer" in ended.stdout

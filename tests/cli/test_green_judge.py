@@ -1,4 +1,4 @@
-"""When is a run of ``harness judge`` green? Each test starts a real run. The table is in
+"""When is a run of ``harness judge`` green? The table is in
 docs/green.md.
 """
 
@@ -16,8 +16,9 @@ import pytest
 
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from tests.cli.project import write
+from tests.support.commands import harness
 
-pytestmark = pytest.mark.slow  # each test starts real runs
+pytestmark = pytest.mark.slow  # each run starts the adapter's own process
 
 URL = (
     "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
@@ -45,9 +46,8 @@ def shim(*lines: str) -> str:
 
 def run(*arguments: str) -> tuple[int, str]:
     """The status and the output of a command."""
-    command = [*HARNESS, *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    return ended.returncode, ended.stdout + ended.stderr
+    ended = harness(*arguments)
+    return ended.status, ended.output
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,6 @@ are red, not whole, or without a comparison. The table is in docs/green.md.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,8 @@ from msgspec.structs import replace
 from harness.judging.results import Result, ResultsError, unjudged
 from harness.report import Run, Unread, merge, pack, unpack
 from tests.report.document_samples import HEADER, result
+from tests.support.commands import harness
 
-pytestmark = pytest.mark.slow  # each test starts real runs
-
-HARNESS = [sys.executable, "-c", "from harness.cli.main import main; raise SystemExit(main())"]
 CASES = [result(case=f"n{number}") for number in range(9)]
 REASON = "the run was interrupted before this cell was judged"
 PARTIAL = [*CASES[:4], *(unjudged(cell, REASON) for cell in CASES[4:])]
@@ -33,9 +29,8 @@ def write(name: str, results: list[Result]) -> str:
 
 def run(*arguments: str) -> tuple[int, str]:
     """The status and the output of a command."""
-    command = [*HARNESS, *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    return ended.returncode, ended.stdout + ended.stderr
+    ended = harness(*arguments)
+    return ended.status, ended.output
 
 
 def report(*names: str) -> tuple[int, str]:

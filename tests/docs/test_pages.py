@@ -16,6 +16,7 @@ import pytest
 
 from harness.cassettes.yaml import parse
 from tests.conftest import NO_HYPOTHESIS
+from tests.support.commands import run
 
 ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "README.md"
@@ -92,12 +93,9 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(block["body"], encoding="utf-8", newline="\n")
         elif block["language"] == "python":
-            subprocess.run(
-                [sys.executable, "-W", "error", "-c", block["body"]],
-                cwd=folder,
-                env=environment,
-                check=True,
-            )
+            code = f"__import__('warnings').simplefilter('error')\n{block['body']}"
+            ended = run("python", "-c", code, cwd=folder, environment=environment)
+            assert ended.status == 0, ended.output
         elif block["language"] == "console":
             run_console(block["body"], folder, environment)
         else:
@@ -116,20 +114,32 @@ def run_console(text: str, folder: Path, environment: dict[str, str]) -> None:
         status = 0
         if shown and (last := re.fullmatch(r"# exit (\d+)", shown[-1])):
             status, shown = int(last[1]), shown[:-1]
-        ran = subprocess.run(
-            shlex.split(command),
-            cwd=folder,
-            env=environment,
-            text=True,
-            encoding="utf-8",
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
+        ended, output = run_line(command, folder, environment)
+        assert ended == status, f"$ {command}\n{output}"
+        assert fits(shown, output.splitlines()), (
+            f"$ {command}\n{output}\nis not what the page shows:\n" + "\n".join(shown)
         )
-        assert ran.returncode == status, f"$ {command}\n{ran.stdout}"
-        assert fits(shown, ran.stdout.splitlines()), (
-            f"$ {command}\n{ran.stdout}\nis not what the page shows:\n" + "\n".join(shown)
-        )
+
+
+def run_line(command: str, folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """The status and the output of a command line. Only ``harness`` and ``pytest`` run in this
+    process, and not with another package or plugin.
+    """
+    words = shlex.split(command)
+    if words[0] in ("harness", "pytest") and "PYTHONPATH" not in environment:
+        here = run(*words, cwd=folder, environment=environment, merged=True)
+        return here.status, here.stdout
+    ended = subprocess.run(
+        words,
+        cwd=folder,
+        env=environment,
+        text=True,
+        encoding="utf-8",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return ended.returncode, ended.stdout
 
 
 def fits(shown: list[str], lines: list[str]) -> bool:
@@ -160,11 +170,9 @@ def test_each_page_works_as_shown(page: Path, tmp_path: Path) -> None:
     assert run_page(page, tmp_path, environment) > 0
     specs = tmp_path / "specs"
     if specs.exists():
-        command = [sys.executable, "-m", "pytest", "specs", "-q", "-p", "no:cacheprovider"]
-        ran = subprocess.run(
-            command, cwd=tmp_path, env=environment, text=True, capture_output=True, check=False
-        )
-        assert ran.returncode == 0, ran.stdout
+        command = ("pytest", "specs", "-q", "-p", "no:cacheprovider")
+        ended = run(*command, cwd=tmp_path, environment=environment)
+        assert ended.status == 0, ended.output
 
 
 @pytest.mark.slow

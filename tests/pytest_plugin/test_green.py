@@ -1,4 +1,4 @@
-"""When is a run of pytest green? Each test starts a real run. The table is in docs/green.md."""
+"""When is a run of pytest green? The table is in docs/green.md."""
 
 from __future__ import annotations
 
@@ -15,11 +15,22 @@ import pytest
 
 from tests.conftest import NO_HYPOTHESIS
 from tests.pytest_plugin.project import CASE, write
+from tests.support.commands import run
 
-pytestmark = pytest.mark.slow  # each test starts real runs
+pytestmark = pytest.mark.slow  # each test is a whole run, some with workers
 
 PLUGINS = ("-p", "no:cacheprovider", "-p", NO_HYPOTHESIS)
-RUN = [sys.executable, "-m", "pytest", "specs", *PLUGINS, "-W", "default"]
+RUN = (
+    "pytest",
+    "specs",
+    *PLUGINS,
+    "-W",
+    "default",
+    "--harness-dialect",
+    "shop",
+    "--harness-report",
+    "out",
+)
 SHOP = """
 import os, time
 from harness.adapters.own import ADAPTERS
@@ -55,9 +66,8 @@ def shop(project: pytest.Pytester) -> pytest.Pytester:
 def replayed(project: pytest.Pytester, third: str, *arguments: str) -> tuple[int, str]:
     """The status and the output of a run of nine cells, whose third does ``third``."""
     write(project, "shop.py", SHOP % third)
-    command = [*RUN, "--harness-dialect", "shop", "--harness-report", "out", *arguments]
-    ended = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=False)
-    return ended.returncode, ended.stdout + ended.stderr
+    ended = run(*RUN, *arguments, cwd=project.path)
+    return ended.status, ended.output
 
 
 def first_words(output: str) -> str:
@@ -135,9 +145,12 @@ def test_a_run_that_stops_at_the_first_failure_is_partial(
 @pytest.mark.usefixtures("ctrl_c_reaches_programs")
 def test_ctrl_c_leaves_errors(shop: pytest.Pytester) -> None:
     write(shop, "shop.py", SHOP % "time.sleep(60)")
-    command = [*RUN, "--harness-dialect", "shop", "--harness-report", "out"]
     with subprocess.Popen(
-        command, cwd=shop.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, "-m", *RUN],
+        cwd=shop.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as running:
         for _ in range(1200):
             if len([*(shop.path / "runs").iterdir()]) == 3:
@@ -208,9 +221,8 @@ def test_the_harness_says_that_it_read_the_wire(shop: pytest.Pytester) -> None:
         "            yield {}, [Raw(json.loads(line[6:]))]",
     )
     write(shop, "shop.py", "\n".join(lines))
-    command = [*RUN, "--harness-dialect", "shop", "--harness-report", "out"]
-    ended = subprocess.run(command, cwd=shop.path, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0
+    ended = run(*RUN, cwd=shop.path)
+    assert ended.status == 0
     sentence = f"shop: the harness read the wire for it in {CELLS} cells."
     assert sentence in ended.stdout
     assert sentence in (shop.path / "out/index.html").read_text()
