@@ -75,26 +75,6 @@ def _name_empty(request: Generate) -> Iterator[str]:
                 yield f"* GenerateContentRequest.{path}.{spelling}.name: Name cannot be empty."
 
 
-def _struct_expected(request: Generate) -> Iterator[str]:
-    for path, _, part in request.parts():
-        for field, inner, spelling in (
-            ("functionCall", "args", "function_call"),
-            ("functionResponse", "response", "function_response"),
-        ):
-            value = as_dict(part.get(field)).get(inner)
-            if type(value) is list:
-                yield (
-                    f'Invalid JSON payload received. Unknown name "{inner}" at'
-                    f" '{request.prefix}{path}.{spelling}': Proto field is not repeating, cannot"
-                    " start list."
-                )
-            elif value is not None and type(value) is not dict:
-                yield (
-                    f"Invalid value at '{request.prefix}{path}.{spelling}.{inner}'"
-                    f" (type.googleapis.com/google.protobuf.Struct), {value!r}"
-                )
-
-
 def _result_media(request: Generate) -> Iterator[str]:
     for _, _, part in request.parts():
         if as_list(as_dict(part.get("functionResponse")).get("parts")):
@@ -272,12 +252,6 @@ CONTENT_RULES: Final = (
         "https://github.com/langflow-ai/langflow/issues/9437",
         _name_empty,
         wires=EVERY_WIRE,
-    ),
-    Rule(
-        "struct-expected",
-        "Arguments or results that are not objects.",
-        "https://github.com/vercel/ai/pull/3589",
-        _struct_expected,
     ),
     Rule(
         "calls-first",

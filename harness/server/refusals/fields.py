@@ -1,91 +1,164 @@
-"""The rule of the API's JSON parser: a request has only fields that the API publishes.
+"""The rules of the API's JSON parser: a request has only fields that the API publishes, and values
+that proto3 JSON can read (https://protobuf.dev/programming-guides/json/).
 
-`fields.json` has the published fields, and their sources with dates. ``messages``: message → field
-→ the message of its values, or "" for any other value. ``only``: the fields that a single wire has.
-Code Assist sends its requests on to either API, so it has the fields of both.
+`fields.json` has the published fields, and their sources with dates; ``make request-fields`` writes
+it. ``messages``: message → field → type of its value: a message, an enumeration of ``enums``, a
+scalar type, or ``any``; then ``[]`` for a list and ``{}`` for a map. ``only``: the fields that a
+single wire has. Code Assist sends its requests on to either API, so it has the fields of both.
+
+As the recorded services do, the rules accept a word of an enumeration in any case, and a single
+value in place of a list.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Collection, Iterator
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
+
+from harness.stream.printable import short_json
 
 from .rule import Generate, Rule, Wire
 
 _INVALID: Final = "Invalid JSON payload received."
-_MAPS: Final = frozenset({"properties", "defs", "$defs"})
-"""The fields whose keys are the user's."""
 
+_Fault = Literal["unknown", "twice", "value"]
 
 KnownFields = dict[str, tuple[str, str]]
 """Name of a field, as in JSON or as in the protocol buffer → its name in the protocol buffer, and
-the message of its values.
+the type of its values.
 """
 
-
-def _field_unknown(request: Generate) -> Iterator[str]:
-    known = known_fields(request.wire)
-    for path, message, sent in _sent_messages(request):
-        for key in (key for key in sent if key not in known[message]):
-            yield f'{_INVALID} Unknown name "{key}"{_at(path)}: Cannot find field.'
+_WHOLE: Final = re.compile(r"-?[0-9]+(?:\.0+)?")
+_NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|NaN|-?Infinity")
+_DURATION: Final = re.compile(r"-?[0-9]+(?:\.[0-9]{1,9})?s")
+_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/\s]*+|[A-Za-z0-9_\s-]*+)={0,2}\s*")
 
 
-def _field_twice(request: Generate) -> Iterator[str]:
-    known = known_fields(request.wire)
-    for path, message, sent in _sent_messages(request):
-        names = Counter(known[message][key][0] for key in sent if key in known[message])
+def _is_whole(bits: int, value: Any) -> bool:
+    if type(value) is str:
+        value = float(value) if _WHOLE.fullmatch(value) and len(value) < 30 else None
+    is_whole = type(value) is int or (type(value) is float and value.is_integer())
+    return is_whole and -(2 ** (bits - 1)) <= value < 2 ** (bits - 1)
+
+
+def _is_base64(value: Any) -> bool:
+    if type(value) is not str or not _BASE64.fullmatch(value):
+        return False
+    return len("".join(value.split()).rstrip("=")) % 4 != 1
+
+
+_SCALARS: Final[dict[str, tuple[str, Callable[[Any], object]]]] = {
+    "string": ("TYPE_STRING", lambda value: type(value) is str),
+    "bool": ("TYPE_BOOL", lambda value: type(value) is bool),
+    "int32": ("TYPE_INT32", partial(_is_whole, 32)),
+    "int64": ("TYPE_INT64", partial(_is_whole, 64)),
+    "number": (
+        "TYPE_FLOAT",
+        lambda value: (
+            type(value) in (int, float) or (type(value) is str and _NUMBER.fullmatch(value))
+        ),
+    ),
+    "bytes": ("TYPE_BYTES", _is_base64),
+    "duration": (
+        "type.googleapis.com/google.protobuf.Duration",
+        lambda value: type(value) is str and _DURATION.fullmatch(value),
+    ),
+    "struct": ("type.googleapis.com/google.protobuf.Struct", lambda _: False),
+}
+"""Scalar type → its name in an error, and whether proto3 JSON can read a value of it."""
+
+
+def _lines(fault: _Fault, request: Generate) -> Iterator[str]:
+    """Yield the lines of the API's message for one kind of fault."""
+    root = "CodeAssistRequest" if request.wire == "code-assist" else "GenerateContentRequest"
+    for kind, line in _Parser(request.wire).message("", root, request.sent):
+        if kind == fault:
+            yield line
+
+
+class _Parser:
+    """Yields the faults of values, each with its kind. A message comes before those in it."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._known, self._words = known_fields(wire), _published_words()
+        api = "cloud.aiplatform.v1beta1" if wire == "vertex-ai" else "ai.generativelanguage.v1beta"
+        self._types = f"type.googleapis.com/google.{api}."
+
+    def message(
+        self, path: str, message: str, sent: dict[str, Any]
+    ) -> Iterator[tuple[_Fault, str]]:
+        """Yield the faults of the fields of a message; ``path`` is "" for the request itself."""
+        known, at = self._known[message], f" at '{path}'" if path else ""
+        names = Counter(known[key][0] for key in sent if key in known)
         for name, count in names.items():
             if count > 1:
-                yield f'{_INVALID} Duplicate field "{name}"{_at(path)}.'
+                yield "twice", f'{_INVALID} Duplicate field "{name}"{at}.'
+        for key, value in sent.items():
+            if key not in known:
+                yield "unknown", f'{_INVALID} Unknown name "{key}"{at}: Cannot find field.'
+            elif value is not None:
+                name, kind = known[key]
+                yield from self._field(f"{path}.{name}" if path else name, kind, value)
+
+    def _field(self, path: str, kind: str, value: Any) -> Iterator[tuple[_Fault, str]]:
+        if kind.endswith("{}") and type(value) is dict:
+            for number, inner in enumerate(value.values()):
+                yield from self._value(f"{path}[{number}].value", kind[:-2], inner)
+        elif kind.endswith("[]") and type(value) is list:
+            for number, inner in enumerate(value):
+                yield from self._value(f"{path}[{number}]", kind[:-2], inner)
+        elif kind.endswith("{}"):
+            yield from self._value(path, "struct", value)
+        else:
+            yield from self._value(path, kind.removesuffix("[]"), value)
+
+    def _value(self, path: str, kind: str, value: Any) -> Iterator[tuple[_Fault, str]]:
+        if kind == "any":
+            return
+        name, is_readable = _SCALARS.get(kind, (self._types + kind, None))
+        if type(value) is list:
+            parent, _, field = path.rpartition(".")
+            at = f" at '{parent}'" if parent else ""
+            fault = "Proto field is not repeating, cannot start list."
+            yield "value", f'{_INVALID} Unknown name "{field}"{at}: {fault}'
+        elif type(value) is dict and kind in self._known:
+            yield from self.message(path, kind, value)
+        elif type(value) is dict:
+            fault = "Starting an object on a scalar field"
+            yield "value", f"Invalid value at '{path}' ({name}), {fault}"
+        elif not (is_readable or partial(_is_word, self._words.get(kind, ())))(value):
+            failed = "Base64 decoding failed for " if kind == "bytes" and type(value) is str else ""
+            yield "value", f"Invalid value at '{path}' ({name}), {failed}{short_json(value)}"
 
 
-def _at(path: str) -> str:
-    return f" at '{path}'" if path else ""
+def _is_word(words: Collection[str], value: Any) -> bool:
+    """Return whether a value is a word or a number of an enumeration. A message has no words."""
+    if type(value) is str and value.upper() in words:
+        return True
+    return bool(words) and _is_whole(32, value)
 
 
-def _sent_messages(request: Generate) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield each message of a request: its path, or "" for the request itself, its name, and its
-    fields. A message comes before those in it.
-    """
-    root = "CodeAssistRequest" if request.wire == "code-assist" else "GenerateContentRequest"
-    yield from _walk("", root, request.sent, known_fields(request.wire))
+@cache
+def _published() -> dict[str, Any]:
+    path = Path(__file__).with_name("fields.json")
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def _walk(
-    path: str, message: str, sent: dict[str, Any], known: dict[str, KnownFields]
-) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    yield path, message, sent
-    for key, value in sent.items():
-        name, inner = known[message].get(key, ("", ""))
-        if inner:
-            start = f"{path}.{name}" if path else name
-            for step, item in _messages(name, value):
-                yield from _walk(start + step, inner, item, known)
-
-
-def _messages(name: str, value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the messages in the value of a field, each with the end of its path."""
-    if type(value) is dict and name in _MAPS:
-        for number, inner in enumerate(value.values()):
-            if type(inner) is dict:
-                yield f"[{number}].value", inner
-    elif type(value) is dict:
-        yield "", value
-    elif type(value) is list:
-        for number, inner in enumerate(value):
-            if type(inner) is dict:
-                yield f"[{number}]", inner
+@cache
+def _published_words() -> dict[str, frozenset[str]]:
+    """Return enumeration → its words in upper case."""
+    return {name: frozenset(map(str.upper, words)) for name, words in _published()["enums"].items()}
 
 
 @cache
 def known_fields(wire: Wire) -> dict[str, KnownFields]:
     """Return message → its fields, of the requests of one wire."""
-    path = Path(__file__).with_name("fields.json")
-    published = json.loads(path.read_text(encoding="utf-8"))
+    published = _published()
     foreign = {
         (message, field)
         for other, messages in published["only"].items()
@@ -96,10 +169,10 @@ def known_fields(wire: Wire) -> dict[str, KnownFields]:
     known: dict[str, KnownFields] = {}
     for message, fields in published["messages"].items():
         known[message] = {}
-        for field, inner in fields.items():
+        for field, kind in fields.items():
             if (message, field) not in foreign:
                 name = _proto_name(field)
-                known[message] |= {field: (name, inner), name: (name, inner)}
+                known[message] |= {field: (name, kind), name: (name, kind)}
     return known
 
 
@@ -113,12 +186,19 @@ FIELD_RULES: Final = (
         "A field that the API does not publish for its message, in the envelope, the contents, the"
         " configuration or a Schema: `cache_control`, `reasoning_effort`, `strict`, `const` …",
         "https://github.com/zed-industries/zed/issues/44875",
-        _field_unknown,
+        partial(_lines, "unknown"),
     ),
     Rule(
         "field-twice",
         "A field in both spellings, such as `toolConfig` and `tool_config`.",
         "https://github.com/Wei-Shaw/sub2api/issues/1045",
-        _field_twice,
+        partial(_lines, "twice"),
+    ),
+    Rule(
+        "field-value",
+        "A value of another type than the API publishes for its field: a whole number, a number, a"
+        " boolean, a text, a word of an enumeration, base64, a duration, an object, a list.",
+        "https://github.com/NEKOparapa/AiNiee/issues/746",
+        partial(_lines, "value"),
     ),
 )

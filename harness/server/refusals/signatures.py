@@ -131,10 +131,11 @@ _DOCS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 SIGNATURE_RULES: Final = (
     Rule(
         "signature-damaged",
-        "A signature that is not base64. The documented placeholders are accepted.",
+        "On the Interactions API and the compatible endpoint: a signature that is not base64. The"
+        " documented placeholders are accepted.",
         "https://github.com/crmne/ruby_llm/issues/521",
         _signature_damaged,
-        wires=EVERY_WIRE,
+        wires=("interactions", "openai-compat"),  # `field-value` on the others
     ),
     Rule(
         "call-unsigned",

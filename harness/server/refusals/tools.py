@@ -39,31 +39,23 @@ def _declarations(request: Generate) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"tools[{number}].function_declarations[{place}]", declaration
 
 
-def _schemas(request: Generate) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield each Schema in the parameters: its path in the errors of the JSON parser, its path in
-    those of the validator, and the Schema.
-    """
+def _schemas(request: Generate) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each Schema in the parameters: its path in the errors of the validator, and itself."""
     for path, declaration in _declarations(request):
         if type(declaration.get("parameters")) is dict:
-            start = f"{path}.parameters"
-            yield from _walk(request.prefix + start, start, declaration["parameters"])
+            yield from _walk(f"{path}.parameters", declaration["parameters"])
 
 
-def _walk(
-    parsed: str, validated: str, schema: dict[str, Any]
-) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    yield parsed, validated, schema
-    for number, (name, inner) in enumerate(as_dict(schema.get("properties")).items()):
+def _walk(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield path, schema
+    for name, inner in as_dict(schema.get("properties")).items():
         if type(inner) is dict:
-            yield from _walk(
-                f"{parsed}.properties[{number}].value", f"{validated}.properties[{name}]", inner
-            )
+            yield from _walk(f"{path}.properties[{name}]", inner)
     if type(schema.get("items")) is dict:
-        yield from _walk(f"{parsed}.items", f"{validated}.items", schema["items"])
+        yield from _walk(f"{path}.items", schema["items"])
     for number, inner in enumerate(as_list(schema.get("anyOf"))):
         if type(inner) is dict:
-            step = f".any_of[{number}]"
-            yield from _walk(parsed + step, validated + step, inner)
+            yield from _walk(f"{path}.any_of[{number}]", inner)
 
 
 def _function_name(request: Generate) -> Iterator[str]:
@@ -77,30 +69,21 @@ def _function_name(request: Generate) -> Iterator[str]:
             )
 
 
-def _schema_type_list(request: Generate) -> Iterator[str]:
-    for path, _, schema in _schemas(request):
-        if type(schema.get("type")) is list:
-            yield (
-                f"Invalid JSON payload received. Unknown name \"type\" at '{path}': Proto field is"
-                " not repeating, cannot start list."
-            )
-
-
 def _schema_items(request: Generate) -> Iterator[str]:
-    for _, path, schema in _schemas(request):
+    for path, schema in _schemas(request):
         if schema.get("type") == "ARRAY" and "items" not in schema:
             yield f"* GenerateContentRequest.{path}.items: missing field."
 
 
 def _schema_enum(request: Generate) -> Iterator[str]:
-    for _, path, schema in _schemas(request):
+    for path, schema in _schemas(request):
         named = schema.get("type") == "STRING" or schema.get("format") == "enum"
         if schema.get("enum") and not named:
             yield f"* GenerateContentRequest.{path}.enum: only allowed for STRING type"
 
 
 def _schema_object(request: Generate) -> Iterator[str]:
-    for _, path, schema in _schemas(request):
+    for path, schema in _schemas(request):
         for field in ("properties", "required"):
             if schema.get(field) and schema.get("type", "OBJECT") not in _OBJECT:
                 yield f"* GenerateContentRequest.{path}.{field}: only allowed for OBJECT type"
@@ -116,7 +99,7 @@ def _schema_root(request: Generate) -> Iterator[str]:
 
 
 def _items_empty(request: Generate) -> Iterator[str]:
-    for _, path, schema in _schemas(request):
+    for path, schema in _schemas(request):
         if schema.get("items") == {}:
             yield f"* GenerateContentRequest.{path}.items: missing field."
 
@@ -172,7 +155,7 @@ def _logprobs_in_stream(request: Generate) -> Iterator[str]:
 
 
 def _schema_required(request: Generate) -> Iterator[str]:
-    for _, path, schema in _schemas(request):
+    for path, schema in _schemas(request):
         for number, name in enumerate(as_list(schema.get("required"))):
             if type(name) is str and name not in as_dict(schema.get("properties")):
                 yield (
@@ -264,12 +247,6 @@ def _thinking_twice(request: Generate) -> Iterator[str]:
 
 
 TOOL_RULES: Final = (
-    Rule(
-        "schema-type-list",
-        "A list of types in `parameters`.",
-        "https://github.com/zed-industries/zed/issues/53919",
-        _schema_type_list,
-    ),
     Rule(
         "schema-items",
         "A Schema of type `ARRAY` without `items`.",
