@@ -14,7 +14,8 @@ from typing import Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 
 from vcr import VCR
-from vcr.patch import PATCHER_NAMES
+from vcr.cassette import Cassette as VcrCassette
+from vcr.cassette import CassetteContextDecorator
 from vcr.persisters.filesystem import CassetteNotFoundError
 
 from harness.cassettes import CassetteError, Exchange, Request, is_cassette
@@ -173,15 +174,11 @@ def use_cassette(
     recorder = VCR(
         record_mode="none" if mode == "none" else "once",
         record_on_exception=False,
-        skip_patchers=tuple(PATCHER_NAMES),
         **vcr_options,
     )
-    use_format(recorder, guard)
-    persister = _Rewriter if mode == "rewrite" else Persister
-    with (
-        ExitStack() as until_saved,
-        recorder.use_cassette(str(path), persister=persister) as cassette,
-    ):
+    use_format(recorder, guard, persister=_Rewriter if mode == "rewrite" else Persister)
+    arguments = partial(recorder.get_merged_config, path=str(path))
+    with ExitStack() as until_saved, _WithoutPatches(VcrCassette, arguments) as cassette:
         if cassette.rewound:
             yield Playback(name or str(path), cassette, redactor, recorded_by)
             return
@@ -209,6 +206,13 @@ def use_cassette(
         refuse_unread(tape.answered(), redactor.kept_headers)
         until_saved.enter_context(unchanged(path, before))
         append(tape.exchanges(), cassette, tape.origin)
+
+
+class _WithoutPatches(CassetteContextDecorator):  # type: ignore[misc]  # vcrpy has no types
+    """The context of a cassette in vcrpy, in which no client is patched."""
+
+    def _patch_generator(self, cassette: VcrCassette) -> Iterator[VcrCassette]:
+        yield cassette
 
 
 def _check_file(path: Path, name: str, mode: Mode) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from operator import is_
 from pathlib import Path
 from tempfile import mkstemp
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import msgspec
 from vcr import VCR
 from vcr.persisters.filesystem import CassetteNotFoundError
 from vcr.serialize import deserialize, serialize
@@ -27,7 +27,8 @@ from .vcr_values import from_vcr, origin_of, to_vcr
 SERIALIZER: Final = "harness"
 
 
-class CassetteFormat(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CassetteFormat:
     """Our format in place of a serializer of vcrpy."""
 
     guard: Callable[[], Guard]
@@ -36,6 +37,8 @@ class CassetteFormat(NamedTuple):
     """Whether a warning informs the user of a vcrpy suite that its cassettes are written in our
     format.
     """
+    origins: dict[str, Origin] = field(default_factory=dict)
+    """The origins of the open cassettes, by their paths. vcrpy has no place for them."""
 
 
 class Persister:
@@ -45,10 +48,12 @@ class Persister:
 
     @staticmethod
     def load_cassette(cassette_path: str | Path, serializer: Any) -> Any:
-        """Return vcrpy's requests, responses and metadata. Raises vcrpy's CassetteNotFoundError, or
+        """Return vcrpy's requests and responses. Raises vcrpy's CassetteNotFoundError, or
         `CassetteError` for a file that can't be read.
         """
         path = Path(cassette_path)
+        if isinstance(serializer, CassetteFormat):
+            serializer.origins.pop(str(cassette_path), None)
         if not path.is_file():
             raise CassetteNotFoundError()
         data = path.read_bytes()
@@ -63,11 +68,8 @@ class Persister:
             return deserialize(text, serializer)
         cassette = loads(text, str(path))
         pairs = [to_vcr(exchange) for exchange in cassette.exchanges]
-        return (
-            [request for request, _ in pairs],
-            [response for _, response in pairs],
-            {"harness": msgspec.to_builtins(cassette.origin)},
-        )
+        serializer.origins[str(cassette_path)] = cassette.origin
+        return [request for request, _ in pairs], [response for _, response in pairs]
 
     @staticmethod
     def save_cassette(
@@ -80,12 +82,8 @@ class Persister:
             return
         requests, responses = cassette_dict["requests"], cassette_dict["responses"]
         exchanges = from_vcr(zip(requests, responses, strict=True))
-        fields = (cassette_dict.get("metadata") or {}).get("harness")
-        origin = (
-            Origin(**fields)
-            if fields
-            else origin_of([exchange.request for exchange in exchanges], {})
-        )
+        known_origin = serializer.origins.get(str(cassette_path))
+        origin = known_origin or origin_of([exchange.request for exchange in exchanges], {})
         guard = serializer.guard()
         refuse_unfollowed(exchanges, guard.redactor.kept_headers)
         cassette = Cassette(exchanges, origin)
@@ -164,16 +162,16 @@ class WithExtras(Persister):
     def load_cassette(self, cassette_path: str | Path, serializer: Any) -> Any:  # type: ignore[override]  # vcrpy calls it on any persister
         requests: list[Any] = []
         responses: list[Any] = []
-        metadata: dict[str, Any] = {}
         for path in dict.fromkeys((str(cassette_path), *self._extra_paths)):
             with suppress(CassetteNotFoundError):
                 loaded = super().load_cassette(path, serializer)
                 requests += loaded[0]
                 responses += loaded[1]
-                metadata = metadata or dict(*loaded[2:])
+                if isinstance(serializer, CassetteFormat) and path in serializer.origins:
+                    serializer.origins.setdefault(str(cassette_path), serializer.origins[path])
         if not requests:
             raise CassetteNotFoundError()
-        return requests, responses, metadata
+        return requests, responses
 
 
 def _display_name(path: Path) -> str:
@@ -184,11 +182,17 @@ def _display_name(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
 
 
-def use_format(recorder: VCR, guard: Callable[[], Guard], *, notes: bool = False) -> None:
+def use_format(
+    recorder: VCR,
+    guard: Callable[[], Guard],
+    *,
+    notes: bool = False,
+    persister: type[Persister] = Persister,
+) -> None:
     """Make a `vcr.VCR` keep its cassettes in our format. ``notes``: see `CassetteFormat`."""
     recorder.register_serializer(SERIALIZER, CassetteFormat(guard, notes))
     extra_paths = getattr(recorder.persister, "extra_paths", ())
-    recorder.register_persister(WithExtras(extra_paths) if extra_paths else Persister)
+    recorder.register_persister(WithExtras(extra_paths) if extra_paths else persister)
     recorder.serializer = SERIALIZER
 
 

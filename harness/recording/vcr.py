@@ -21,6 +21,7 @@ from vcr import VCR
 from vcr.cassette import Cassette as VcrCassette
 from vcr.cassette import CassetteContextDecorator
 from vcr.errors import CannotOverwriteExistingCassetteException
+from vcr.patch import CassettePatcherBuilder
 
 from harness.cassettes import Exchange, Request
 from harness.cassettes.redaction import secrets
@@ -75,7 +76,13 @@ class _Context(CassetteContextDecorator):  # type: ignore[misc]  # vcrpy has no 
 
     def _patch_generator(self, cassette: StreamingCassette) -> Iterator[StreamingCassette]:
         self._cassette = cassette
-        yield from super()._patch_generator(cassette)
+        with ExitStack() as stack:
+            builder = CassettePatcherBuilder(cassette)
+            for library in cassette.libraries:
+                setattr(builder, f"_{library}", tuple)  # no patches of vcrpy
+            for patcher in builder.build():
+                stack.enter_context(patcher)
+            yield cassette
         if cassette.failure is not None:
             raise cassette.failure
 
@@ -89,9 +96,11 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
     """The cassette that `vcr.VCR.use_cassette` opens after `register`."""
 
     def __init__(self, path: Any, *, allowed: dict[str, Any], **options: Any) -> None:
-        skipped = tuple(options.pop("skip_patchers", ()))
+        skipped = tuple(options.get("skip_patchers", ()))
         ours = [library for library in LIBRARIES if library not in skipped and find_spec(library)]
-        super().__init__(path, skip_patchers=(*skipped, *ours), **options)
+        super().__init__(path, **options)
+        self.libraries: Final = ours
+        """The libraries that are patched by us."""
         self.tape: Final = _VcrTape(self)
         self._allowed: Final = allowed
         self.failure: Exception | None = None

@@ -7,7 +7,6 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
 from msgspec.structs import replace
 from vcr.request import Request as VcrRequest
 
@@ -49,8 +48,11 @@ def append(
         return
     for exchange in exchanges:
         cassette.append(*to_vcr(exchange))
-    origin = origin_of([exchange.request for exchange in exchanges], known or {})
-    cassette.get_metadata("harness", msgspec.to_builtins(origin))
+    origins = getattr(cassette._serializer, "origins", {})  # a suite may use another serializer
+    origins.setdefault(
+        str(cassette._path),
+        origin_of([exchange.request for exchange in exchanges], known or {}),
+    )
 
 
 def filtered(cassette: Any, request: Request) -> Request | None:
