@@ -13,7 +13,7 @@ from .adapter import (
     Output,
     RunOptions,
 )
-from .asked import Asked, Reaction, SentRequest
+from .asked import Asked, FailingService, FaultReaction, Reaction, SentRequest
 from .own import ADAPTERS, EVENTS, FRAMES, dialect_adapter, user_adapter
 
 __all__ = [
@@ -25,6 +25,8 @@ __all__ = [
     "AdapterError",
     "AdapterMissing",
     "Asked",
+    "FailingService",
+    "FaultReaction",
     "KnownFailure",
     "Normalize",
     "OutOfTime",

@@ -16,7 +16,7 @@ from harness.pipeline.replay import Layer, Normalized, Trace
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
-from .asked import Asked, Reaction, SentRequest
+from .asked import Asked, FailingService, FaultReaction, Reaction, SentRequest
 from .raised import place_of
 
 if TYPE_CHECKING:
@@ -187,6 +187,10 @@ class Adapter:
     """
     ask: Callable[[Asked], Reaction] | None = None
     """Asks a question about the request of the adapter. None if it sends no requests."""
+    ask_failing: Callable[[FailingService], FaultReaction] | None = None
+    """Asks a service that fails. None if the adapter sends no requests, or if the harness does not
+    read its facts without an event model.
+    """
     close: Callable[[], None] = lambda: None
     """Ends the threads and processes of the adapter. A later run starts new ones."""
     of_normalized: Callable[[Normalized, RunOptions], Output] | None = None

@@ -1,10 +1,11 @@
-"""A question about the request of an adapter, and the reaction of the adapter."""
+"""Questions to an adapter about its request, or about a service that fails, and its reactions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from harness.facts import Transcript
 from harness.stream.exchange import Exchange
 from harness.stream.prompt import Prompt
 
@@ -65,3 +66,30 @@ class Reaction:
     """Whether the adapter can ask for thoughts."""
     doubles: bool = False
     """Whether all numbers of the adapter's language are doubles."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailingService:
+    """A service that does not answer the first requests as recorded."""
+
+    exchange: Exchange
+    fault: str
+    """As in `harness.server.serve`."""
+    times: int
+    """The number of requests that get the fault. Each later one gets the recorded answer."""
+    cancel: bool = False
+    """Whether the user cancels after the first event of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultReaction:
+    """The requests of an adapter to a failing service, and what it gave."""
+
+    requests: tuple[SentRequest, ...]
+    transcript: Transcript
+    late: str = ""
+    """The reason why the adapter was stopped at the time limit, else ""."""
+    cancels: bool = False
+    """Whether the adapter has read ``at.cancel``."""
+    left: bool = True
+    """Whether the client disconnected before the end of an answer that it canceled."""

@@ -61,6 +61,8 @@ class Question:
     """The words of a question about the request (`question_words`); None if the answer is
     judged.
     """
+    cancel: bool = False
+    """Whether the user cancels after the first event of the answer."""
 
 
 def unread_wire(question: Question, providers: Collection[str]) -> str:
@@ -88,7 +90,10 @@ _SERVER_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Neutral name of a tool of the provider → the tool."""
 READ: Final = frozenset(
-    {"prompt", "tools", "server_tools", "system", "messages", "choice", "output", "stored"}
+    (
+        *("prompt", "tools", "server_tools", "system", "messages", "choice", "output"),
+        *("stored", "cancel"),
+    )
 )
 """The attributes of `At` whose reading is noted. Its mappings note their keys."""
 
@@ -142,6 +147,10 @@ class At:
     """2 if the adapter must also send a second request."""
     stored: bool = False
     """Whether the answer must be saved and loaded before the second request."""
+    cancel: bool = False
+    """Whether the user cancels after the first event of the answer. The adapter then ends its
+    request as its API does, and gives nothing more.
+    """
     say: str = SAY
     """The user's next message, for a second turn without calls."""
     _results: Results = field(default_factory=lambda: Results(Facts), repr=False)
@@ -207,6 +216,7 @@ def at_of(question: Question) -> At:
         google=ReadValues("google", words["google"], read),
         turns=words["turns"],
         stored=words["stored"],
+        cancel=question.cancel,
         _results=Results(lambda: _facts(exchange, question.options)),
         _read=read,
     )
@@ -340,6 +350,7 @@ def line_of(question: Question, number: int) -> dict[str, Any]:
         "results": [result_text(number) for number in range(1, len(calls) + 1)],
         "media_results": [_json_of(media_result(number)) for number in range(1, len(calls) + 1)],
         "say": at.say,
+        "cancel": at.cancel,
     }
 
 

@@ -31,6 +31,7 @@ from .crash import is_crash
 from .environment import NO_KEY
 from .neutral_words import NAMES, with_json_schemas
 from .next_request import next_request
+from .process import TimedOut
 from .program import ONLY_DOUBLES
 from .reply import Reply
 from .wires import read_reply, text_of_bytes
@@ -201,7 +202,7 @@ class Gateway:
                     )
             return status, bytes(body), None
         except TimeoutError:
-            raise AdapterError(f"{self._url} did not answer within {timeout:g} s") from None
+            raise TimedOut(f"{self._url} did not answer within {timeout:g} s") from None
         except (OSError, http.client.HTTPException) as error:
             # without a status, the handler of the request has died
             raised = Raised(type(error).__name__, str(error), crash=not status or is_crash(error))

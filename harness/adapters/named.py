@@ -36,7 +36,7 @@ from .adapter import (
     Output,
     RunOptions,
 )
-from .asked import Asked, Reaction, SentRequest
+from .asked import Asked, FailingService, FaultReaction, Reaction, SentRequest
 from .at import MODEL, Question, question_words
 from .function import FunctionAsker, InProcess
 from .gateway import GATEWAY_WIRES, Gateway, upstream_address
@@ -44,6 +44,7 @@ from .neutral_words import with_addresses
 from .offers import (
     SHARED,
     Offers,
+    fault_reaction_of,
     first_request,
     offers_at,
     reaction_of,
@@ -51,6 +52,7 @@ from .offers import (
     transcript_of,
 )
 from .own import ADAPTERS, user_adapter
+from .process import TimedOut
 from .program import Program
 from .reply import Reply, ReplyLevel
 from .wires import WIRES, read_reply
@@ -232,7 +234,14 @@ def make_adapter(
         return adapter
     ordered = not isinstance(asker, Gateway) or asker.ordered
     second_request = run.second_request if asker.converses else None
-    return replace(adapter, second_request=second_request, ordered=ordered, ask=run.ask)
+    ask_failing = None if level == "payloads" else run.ask_failing
+    return replace(
+        adapter,
+        second_request=second_request,
+        ordered=ordered,
+        ask=run.ask,
+        ask_failing=ask_failing,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +341,27 @@ class _Run:
                 return replace(reaction, asks_thoughts=self.asker.asks_thoughts)
         except Skipped as skipped:
             return Reaction(skipped=str(skipped))
+        except AdapterError as error:
+            message = f"adapter {self.name}: {error}"
+            raise AdapterError(message, error.group) from error.__cause__
+
+    def ask_failing(self, service: FailingService) -> FaultReaction:
+        """Return the reaction to a service that fails. Raises `AdapterError`."""
+        assert self.offers is not None  # only adapters at a served address are asked
+        exchange, late, reply = service.exchange, "", Reply()
+        options = RunOptions(provider=exchange.provider)
+        try:
+            with self.offers.offer_fault(service) as offer:
+                question = Question(exchange, options, offer.base_url, cancel=service.cancel)
+                try:
+                    reply = self.asker.ask(question, self.timeout)
+                except TimedOut as error:
+                    late = str(error)
+                if self.wire:
+                    read_reply(reply, self.wire)
+                return fault_reaction_of(reply, offer, service, late)
+        except Skipped as skipped:
+            return FaultReaction((), Transcript(skipped=str(skipped)))
         except AdapterError as error:
             message = f"adapter {self.name}: {error}"
             raise AdapterError(message, error.group) from error.__cause__

@@ -14,11 +14,12 @@ from harness.pipeline.replay import ReplayError
 from harness.stream.exchange import Exchange
 
 from .adapter import AdapterError
-from .asked import Reaction, SentRequest
+from .asked import FailingService, FaultReaction, Reaction, SentRequest
 from .reply import Reply
 
 if TYPE_CHECKING:
     from harness.server import Offer, ServedRequest, Server
+    from harness.server.fault_offer import FaultOffer
 
 ANOTHER_WIRE: Final = "another wire"
 LOOPBACK: Final = "127.0.0.1"
@@ -65,6 +66,19 @@ class Offers:
         """
         with self._one_by_one, self._started().offer_question() as offer:
             yield offer
+
+    @contextmanager
+    def offer_fault(self, service: FailingService) -> Iterator[FaultOffer]:
+        """Serve a fault, and then the recorded answer. Raises as `offer` does."""
+        with self._one_by_one:
+            server = self._started()
+            try:
+                offer = server.offer_fault(service.exchange, service.fault, service.times)
+            except ReplayError as error:
+                raise Skipped(str(error)) from None
+            offer.named = not self._port
+            with offer:
+                yield offer
 
     def _started(self) -> Server:
         from harness.server import serve  # the server is slow to import
@@ -151,6 +165,25 @@ def second_body(reply: Reply, offer: Offer) -> bytes | str:
     way_out = reply.instead or way_out
     raised = f"it raised {reply.raised.sentence}" if reply.raised else way_out
     raise AdapterError(f"the adapter sent no second request; {raised}") from reply.exception
+
+
+def fault_reaction_of(
+    reply: Reply, offer: FaultOffer, service: FailingService, late: str
+) -> FaultReaction:
+    """Return the reaction of an adapter to a failing service. ``late``: the reason why it was
+    stopped, else "". Raises as `transcript_of` does.
+    """
+    skipped = reply.skipped
+    asked = [request for request in offer.requests if request.generates]
+    if not offer.answered and not skipped and not late:
+        skipped = _other_wire(asked, offer, reply)
+    return FaultReaction(
+        tuple(SentRequest(request.path, request.body, request.headers) for request in asked),
+        Transcript(tuple(reply.entries), reply.raised, skipped=skipped, log=reply.log),
+        late,
+        cancels="cancel" in (reply.read or ()),
+        left=not service.cancel or offer.client_left(),
+    )
 
 
 def reaction_of(reply: Reply, offer: Offer) -> Reaction:

@@ -37,6 +37,10 @@ class Unusable(AdapterError):
     """The process can't be used again. The message has the reason."""
 
 
+class TimedOut(Unusable):
+    """The adapter did not end within the time limit."""
+
+
 class LineProcess:
     """One process of a program, and its four pipes. ``name``: its name in messages.
     ``runs_function``: the process runs a function with this name.
@@ -158,7 +162,7 @@ class LineProcess:
             missing = f"wrote no {'hello line' if first else 'answer'} to the descriptor of {OUT}"
             if self._runs_function:
                 missing, way_out = "did not return", FUNCTION_WAY_OUT
-            raise Unusable(
+            raise TimedOut(
                 f"{self.name} {missing} within {timeout:g} s{way_out}{self._stderr_end()}"
             )
 

@@ -89,6 +89,7 @@ def _answer(function: FunctionAsker, given: Mapping[str, Any], loop: asyncio.Run
         given.get("base_url", ""),
         given["turn"],
         words=given.get("words"),
+        cancel=given.get("cancel", False),
     )
     reply = _WrittenReply(number)
     try:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import partial
+from itertools import chain
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, Self, get_args
@@ -77,6 +78,7 @@ from .output import INTERRUPTED, note, paint
 if TYPE_CHECKING:
     from harness.judging.questions.question import Question
     from harness.judging.questions.run import QuestionItem
+    from harness.judging.questions.service_faults import FaultItem, ServiceFault
 
 RED: Final = 1
 NOTHING: Final = 2
@@ -157,8 +159,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="NAME",
         help=(
-            "ask only these questions about requests, such as settings-zero; none: ask no questions"
-            " (default: all, to adapters that send requests)"
+            "ask only these questions about requests and failing services, such as settings-zero or"
+            " overloaded; none: ask no questions (default: all, to adapters that send requests)"
         ),
     )
     parser.add_argument(
@@ -239,7 +241,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         return _merge(documents, parsed)
     baseline = _read_baseline(parsed.baseline) if parsed.baseline else None
     declared = declared_of(parsed.losses)
-    questions = _questions(parsed.questions)
+    questions, faults = _questions(parsed.questions)
     items, skipped = _items_and_skipped(parsed)
     results: list[AdapterResults] = []
     with ExitStack() as stack:
@@ -262,7 +264,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         file = stack.enter_context(ResultsFile(parsed.json, planned, skipped))
         try:
             for plan, adapters in zip(plans, named, strict=True):
-                results.append(_judge_one(plan, adapters, file, parsed.cuts, questions))
+                results.append(_judge_one(plan, adapters, file, parsed.cuts, questions, faults))
         except KeyboardInterrupt:
             kept = f"; {parsed.json} has them" if parsed.json else ""
             total = sum(len(plan.items) + len(plan.answered) for plan in plans)
@@ -295,6 +297,7 @@ def _judge_one(
     file: ResultsFile,
     cuts: Sequence[JudgedCuts],
     questions: Sequence[Question],
+    faults: Sequence[ServiceFault],
 ) -> AdapterResults:
     from tqdm import tqdm  # slow to import
 
@@ -324,11 +327,12 @@ def _judge_one(
     file.begin_section("questions")
     asked = []
     rows = _question_items(first, questions, cells) if questions else []
+    failing = _fault_items(first, faults, items, cells) if faults else []
     from harness.judging.questions.run import judge_questions  # slow to import
+    from harness.judging.questions.service_faults import judge_faults
 
-    for row in bar(
-        judge_questions(rows, first, use), desc=f"{first.name}, requests", total=len(rows)
-    ):
+    answers = chain(judge_questions(rows, first, use), judge_faults(failing, first, use))
+    for row in bar(answers, desc=f"{first.name}, requests", total=len(rows) + len(failing)):
         cell = secrets.value(row)
         file.add(cell)
         asked.append(cell)
@@ -350,19 +354,30 @@ def _judge_one(
     )
 
 
-def _questions(names: Sequence[str] | None) -> Sequence[Question]:
-    """Return the questions with these names; all, if none is given. Raises `ReportError`."""
+def _questions(
+    names: Sequence[str] | None,
+) -> tuple[Sequence[Question], Sequence[ServiceFault]]:
+    """Return the questions with these names, about requests and about a service that fails; all, if
+    none is given. Raises `ReportError`.
+    """
     if names == ["none"]:
-        return ()
+        return (), ()
     from harness.judging.questions.question import own_questions
+    from harness.judging.questions.service_faults import SERVICE_FAULTS
 
-    known = {question.name: question for question in own_questions()}
+    questions = {question.name: question for question in own_questions()}
+    faults = {fault.name: fault for fault in SERVICE_FAULTS}
+    known = [*questions, *faults]
     for name in names or ():
         if name not in known:
             near = get_close_matches(name, known, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ReportError(f"--questions: no question has the name {name}{hint}")
-    return [known[name] for name in names or known]
+    named = names or known
+    return (
+        [questions[name] for name in named if name in questions],
+        [faults[name] for name in named if name in faults],
+    )
 
 
 def _question_items(
@@ -376,6 +391,21 @@ def _question_items(
     providers = dict.fromkeys(cell.provider for cell in cells if cell.verdict != "not-run")
     known = [name for name in providers if name in PROVIDERS]
     return plan_questions(questions, known, partial(load_recording, cassettes=CASSETTES), adapter)
+
+
+def _fault_items(
+    adapter: Adapter,
+    faults: Sequence[ServiceFault],
+    items: Sequence[JudgedExchange],
+    cells: Sequence[Result],
+) -> list[FaultItem]:
+    """Return the faults of a service with answers whose text the adapter keeps."""
+    if adapter.ask_failing is None:
+        return []
+    from harness.judging.questions.service_faults import plan_faults
+
+    kept = {cell.place for cell in cells if cell.aspects.get("text") == "kept"}
+    return plan_faults(faults, items, kept)
 
 
 def _without_cause(cells: Sequence[Result]) -> list[Result]:

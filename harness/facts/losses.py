@@ -26,6 +26,8 @@ REQUESTS: Final = (
 """The aspects that only questions about requests have. In brackets is the word of a finding, such
 as ``schema[map]``.
 """
+SERVICE: Final = ("attempts", "cancelled")
+"""The aspects that only questions about a failing service have, with words as in `REQUESTS`."""
 SECOND_TURN: Final = ("other_signatures",)
 """The aspects that only the second turn has, and whose loss may be declared."""
 CONDITIONS: Final = (
@@ -85,7 +87,7 @@ def read_losses(text: str) -> tuple[DeclaredLoss, ...]:
     in a report. Raises ValueError.
     """
     items = filter(None, ("_".join(part.split()) for part in text.split(",")))
-    return tuple(_read(item, ("*", *ASPECTS, *SECOND_TURN, *REQUESTS)) for item in items)
+    return tuple(_read(item, ("*", *ASPECTS, *SECOND_TURN, *REQUESTS, *SERVICE)) for item in items)
 
 
 def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:
@@ -98,7 +100,7 @@ def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:
 def _read(item: str, aspects: tuple[str, ...], meaning: str = "") -> DeclaredLoss:
     match = _LOSS.fullmatch(item)
     where = (match["where"] or "") if match else ""
-    has_words = bool(match and match["aspect"] in (ACCEPTED, "media", *REQUESTS))
+    has_words = bool(match and match["aspect"] in (ACCEPTED, "media", *REQUESTS, *SERVICE))
     is_known = where in ("", *CONDITIONS) or where.startswith("call:") or has_words
     if not match or match["aspect"] not in aspects or not is_known:
         near = _near_loss(item, aspects)

@@ -107,7 +107,11 @@ class Connection:
         began = self._clock()
         assert self._answer is not None, "a subclass without ``answer`` overrides respond()"
         answer, options = self._answer(request)
-        await self.send(answer, options, began)
+        try:
+            await self.send(answer, options, began)
+        except ConnectionError:
+            answer.left.set()
+            raise
 
     async def _read_request(self) -> HttpRequest | None:
         """Return the next request; None if the client has disconnected or its request is too
@@ -212,6 +216,7 @@ class Connection:
                         await self._until_client_leaves()
                 except TimeoutError:
                     return
+                answer.left.set()
             case "stall":
                 await self._until_client_leaves()
 

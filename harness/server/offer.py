@@ -117,9 +117,8 @@ class Offer(AbstractContextManager["Offer"]):
         if exchange is None and not self._final:
             return self._refuse(request, "no exchange is offered for this turn")
         offered = exchange or self._exchanges[0]
-        if miss := _find_miss(exchange, offered, path, identity):
-            note = f"{miss}: {_describe(offered)}"
-            return replace(error_answer(request, 404, f"{miss}."), notes=(note,))
+        if miss := self._miss(request, exchange, offered, path, identity):
+            return miss
         self._histories.append(history)
         answered = self._exchanges[: len(self._histories)]
         self._stored = StoredInteractions(answered, self._options())
@@ -131,6 +130,20 @@ class Offer(AbstractContextManager["Offer"]):
             return final_answer(request, identity)
         notes = _differences(exchange, request, path, identity)
         return self._recorded(exchange, self._given[turn], notes)
+
+    def _miss(
+        self,
+        request: HttpRequest,
+        exchange: Exchange | None,
+        offered: Exchange,
+        path: str,
+        identity: Identity,
+    ) -> ServedAnswer | None:
+        """Return the refusal of a request for another wire or another mode, else None."""
+        if miss := _find_miss(exchange, offered, path, identity):
+            note = f"{miss}: {_describe(offered)}"
+            return replace(error_answer(request, 404, f"{miss}."), notes=(note,))
+        return None
 
     def _attempt(self, request: HttpRequest, path: str, identity: Identity) -> ServedAnswer:
         """Return the next answer to the request of the first turn."""

@@ -8,9 +8,10 @@ https://www.rfc-editor.org/rfc/rfc9110.html#section-7.6.1) and those that contra
 from __future__ import annotations
 
 import json
+import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import accumulate
 from typing import Any, Final, Literal
@@ -62,6 +63,8 @@ class ServedAnswer:
     """The recorded exchange that this answer is from."""
     notes: tuple[str, ...] = ()
     """How the request differs from the recorded one, or why it is refused; they are not sent."""
+    left: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
+    """Set when the client disconnects before the answer has ended."""
 
 
 def recorded_answer(exchange: Exchange, options: Options) -> ServedAnswer:

@@ -22,6 +22,7 @@ from harness.stream.exchange import Cassette, Exchange
 
 from .connection import Connection, HttpRequest
 from .endpoint import ServedEndpoint
+from .fault_offer import FaultOffer
 from .google import error_answer
 from .listener import LOOPBACK, Listener
 from .lookup import PlacedExchange
@@ -141,6 +142,24 @@ class Server(Listener):
         name = f"x{self._offered}"
         self._offers[name] = offer = QuestionOffer(
             f"{self.base_url}/{name}",
+            options=lambda: self._endpoint.options,
+            close=lambda: self._offers.pop(name, None),
+        )
+        return offer
+
+    def offer_fault(self, exchange: Exchange, fault: str, times: int) -> FaultOffer:
+        """Serve one exchange to one adapter under test, at a separate base URL: its first requests
+        that generate get the ``fault`` (as in `behave`), ``times`` of them, and each later one the
+        recorded answer. Close the offer when the adapter has ended. Raises `ReplayError` for an
+        exchange that can't be served.
+        """
+        self._offered += 1
+        name = f"x{self._offered}"
+        self._offers[name] = offer = FaultOffer(
+            f"{self.base_url}/{name}",
+            exchange,
+            read_options(fault=fault).fault,
+            times,
             options=lambda: self._endpoint.options,
             close=lambda: self._offers.pop(name, None),
         )

@@ -46,7 +46,7 @@ def judged(
     assert line in text
     module = f"{name}_shim_{next(NUMBERS)}"  # a process imports a module only once
     Path(f"{module}.py").write_text(text.replace(line, fault, 1), encoding="utf-8")
-    main(["judge", f"serve: {module}:replay", "--cassettes", *ANSWERS[name]])
+    main(["judge", f"serve: {module}:replay", "--cassettes", *ANSWERS[name], "--questions", "none"])
     out, err = capsys.readouterr()
     assert not err, err
     return re.findall(r": (\d+ of \d+ cells passed.*)", out), out

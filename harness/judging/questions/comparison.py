@@ -49,8 +49,8 @@ class Comparison:
 
     @cached_property
     def leaves(self) -> list[tuple[str, Json]]:
-        """Each value of the body that is no object and no list, with its path."""
-        return list(_leaves(self.sent.body, ""))
+        """The values of the body with their paths."""
+        return list(leaves_of(self.sent.body))
 
     def places_of(self, text: str) -> list[str]:
         """Return the paths of the values with this text."""
@@ -69,13 +69,14 @@ class Comparison:
         return self.sent.prompt.places.get(name, "")
 
 
-def _leaves(value: Json, path: str) -> Iterator[tuple[str, Json]]:
+def leaves_of(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
+    """Yield each value that is no object and no list, with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{key}" if path else key)
+            yield from leaves_of(inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _leaves(inner, f"{path}[{index}]")
+            yield from leaves_of(inner, f"{path}[{index}]")
     else:
         yield path, value
 

@@ -168,7 +168,12 @@ def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
             if loss.aspect in REQUESTS:
                 use.setdefault(loss, False)
         judged = _judged(item, asked.prompt, reaction, adapter, use)
-        findings = [_declared(each, adapter.losses, use) for each in judged]
+        findings = [declared(each, adapter.losses, use) for each in judged]
+    return row_of(blank, findings)
+
+
+def row_of(blank: Row, findings: Sequence[Finding]) -> Row:
+    """Return the row with its verdict and its findings; several may be of one aspect."""
     verdict, reason, _ = decide(findings)
     aspects: dict[str, Any] = {}
     for finding in findings:
@@ -184,7 +189,7 @@ def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
     )
 
 
-def _declared(finding: Finding, losses: Sequence[DeclaredLoss], use: LossUse) -> Finding:
+def declared(finding: Finding, losses: Sequence[DeclaredLoss], use: LossUse) -> Finding:
     """Return the finding as not carried, if its loss is declared."""
     for loss in losses:
         if finding.red and loss.aspect == finding.subject and loss.where in ("", finding.word):

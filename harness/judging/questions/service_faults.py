@@ -1,0 +1,334 @@
+"""Asks an adapter for a recorded answer at a service that fails first, and judges its attempts.
+
+An adapter may ask again or report an error. The page docs/service-faults.md has the rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace as with_fields
+
+from harness.adapters import Adapter, AdapterError, FailingService, FaultReaction, SentRequest
+from harness.facts import (
+    Error,
+    Finding,
+    Finish,
+    Text,
+    error_finding,
+    finish_class,
+    merged_facts,
+)
+from harness.pipeline.replay import choose_provider
+from harness.providers import PROVIDERS
+from harness.stream.exchange import Exchange
+from harness.stream.json_codec import decode_object
+from harness.stream.printable import plural
+
+from ..aspect_run import JudgedExchange, LossUse
+from ..aspects import read_raw_facts
+from ..results import Result as Row
+from .comparison import found, leaves_of
+from .run import declared, row_of
+
+MOST_ATTEMPTS: Final = 20
+"""The number of equal requests after which an adapter counts as one that asks for ever. Then it
+gets the answer, so that it ends.
+"""
+CANCELLED: Final = "cancelled"
+_CREDENTIALS: Final = ("authorization", "x-api-key", "x-goog-api-key")
+_BORDER: Final = re.compile(rb"\r?\n\r?\n")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceFault:
+    """One way in which a service fails."""
+
+    name: str
+    asks: str
+    fault: str
+    """As in `harness.server.serve`. ``reset:1`` and ``stall:1`` are in the middle of the answer."""
+    times: int = 1
+    """The number of requests that get the fault."""
+    refused: bool = False
+    """Whether the service refuses the request, so that no attempt can help."""
+    in_answer: bool = False
+    """Whether the fault comes in the middle of the answer: only in a stream."""
+
+    @property
+    def aspect(self) -> str:
+        """``attempts`` or ``cancelled``."""
+        return CANCELLED if self.fault.startswith("stall") else "attempts"
+
+
+SERVICE_FAULTS: Final = (
+    ServiceFault(
+        "rate-limited",
+        "The service answers 429 with Retry-After: 1, and the next request with the answer.",
+        "status:429",
+    ),
+    ServiceFault(
+        "overloaded", "The service answers each request with 503.", "status:503", MOST_ATTEMPTS
+    ),
+    ServiceFault(
+        "bad-request",
+        "The service answers each request with 400.",
+        "status:400",
+        MOST_ATTEMPTS,
+        refused=True,
+    ),
+    ServiceFault(
+        "bad-key",
+        "The service answers each request with 401.",
+        "status:401",
+        MOST_ATTEMPTS,
+        refused=True,
+    ),
+    ServiceFault(
+        "reset-before-the-answer",
+        "The connection is reset before the answer; the next request gets the answer.",
+        "reset:0",
+    ),
+    ServiceFault(
+        "reset-in-the-answer",
+        "The connection is reset in the middle of the answer; the next request gets the answer.",
+        "reset:1",
+        in_answer=True,
+    ),
+    ServiceFault(
+        CANCELLED,
+        "The user cancels after the first event of the answer.",
+        "stall:1",
+        MOST_ATTEMPTS,
+        in_answer=True,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultItem:
+    """One fault of a service, and the answer that it has."""
+
+    fault: ServiceFault
+    item: JudgedExchange
+    exchange: Exchange
+    """A stream has one read before the fault, and one after it."""
+    text: str
+    """That of the whole answer."""
+    begun: str = ""
+    """That of the first read of a stream."""
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the answer is a stream."""
+        return self.exchange.streamed is not False
+
+
+def plan_faults(
+    faults: Sequence[ServiceFault], items: Sequence[JudgedExchange], kept: Collection[str]
+) -> list[FaultItem]:
+    """Return the faults with the first plain text of each wire, as a stream and unary. ``kept``:
+    the places of the answers whose text the adapter keeps.
+    """
+    chosen: dict[tuple[str, str, bool], list[FaultItem]] = {}
+    for item in items:
+        exchange = item.exchange
+        if item.place not in kept or not exchange.provider:
+            continue
+        path = urlsplit(exchange.request.url).path if exchange.request else ""
+        method = path.replace(":", "/").rpartition("/")[2]
+        wire = exchange.provider, method, exchange.streamed is not False
+        if wire not in chosen and (planned := _planned(faults, item)):
+            chosen[wire] = planned
+    return [planned for of_wire in chosen.values() for planned in of_wire]
+
+
+def _planned(faults: Sequence[ServiceFault], item: JudgedExchange) -> list[FaultItem]:
+    """Return the faults for one answer; none if it is not a plain text, in pieces if it is a
+    stream.
+    """
+    exchange = item.exchange
+    provider = PROVIDERS[choose_provider(exchange, exchange.provider)]
+    if exchange.status != 200 or exchange.end != "complete" or provider.program:
+        return []
+    if exchange.header("content-encoding"):
+        return []
+    facts = provider.facts(exchange)
+    plain = not (facts.calls or facts.thoughts or facts.errors)
+    if not facts.text or not plain or finish_class(facts.finish) != "stop":
+        return []
+    if exchange.streamed is False:
+        unary = [fault for fault in faults if not fault.in_answer]
+        return [FaultItem(fault, item, exchange, facts.text) for fault in unary]
+    body = exchange.body
+    borders = [match.end() for match in _BORDER.finditer(body)]
+    middle = next((at for at in borders if at >= len(body) // 2), len(body))
+    reads = ((None, body[:middle]), (None, body[middle:]))
+    begun = provider.facts(replace(exchange, reads=reads[:1], end="cut")).text
+    if begun in ("", facts.text):
+        return []
+    served = replace(exchange, reads=reads)
+    return [FaultItem(fault, item, served, facts.text, begun) for fault in faults]
+
+
+def judge_faults(items: Sequence[FaultItem], adapter: Adapter, use: LossUse) -> Iterator[Row]:
+    """Yield the row of each fault, in order. The declared losses are added to ``use``."""
+    for item in items:
+        yield _judge(item, adapter, use)
+
+
+def _judge(item: FaultItem, adapter: Adapter, use: LossUse) -> Row:
+    fault, exchange = item.fault, item.exchange
+    blank = Row(
+        "error",
+        provider=exchange.provider or "",
+        case=fault.name + ("" if item.streamed else " (unary)"),
+        cassette=f"faults/{item.item.cassette}/{fault.name}",
+        exchange=item.item.number,
+        question=fault.name,
+        requirement=fault.asks,
+        turn="question",
+        block="documented",
+        unary=not item.streamed,
+    )
+    if adapter.ask_failing is None:
+        raise ValueError(f"{adapter.name} can't be asked at a failing service")
+    try:
+        if fault.aspect == CANCELLED:
+            # Only an adapter that reads `at.cancel` is asked to leave a connection that is open.
+            whole = FailingService(exchange, "stall:1", 0, cancel=True)
+            reaction = adapter.ask_failing(whole)
+            if not reaction.cancels or reaction.transcript.skipped:
+                reason = reaction.transcript.skipped or "the adapter does not read at.cancel"
+                return row_of(blank, [_not_asked(CANCELLED, reason)])
+        service = FailingService(exchange, fault.fault, fault.times, fault.aspect == CANCELLED)
+        reaction = adapter.ask_failing(service)
+    except AdapterError as error:
+        return row_of(blank, [error_finding(str(error), error.group)])
+    blank = with_fields(blank, log=reaction.transcript.log)
+    for loss in adapter.losses:
+        if loss.aspect == fault.aspect:
+            use.setdefault(loss, False)
+    findings = [declared(each, adapter.losses, use) for each in _judged(item, reaction)]
+    return row_of(blank, findings or [Finding(fault.aspect, "kept")])
+
+
+def _not_asked(aspect: str, reason: str) -> Finding:
+    return Finding(aspect, "not_asked", "skipped", adapter=reason)
+
+
+def _judged(item: FaultItem, reaction: FaultReaction) -> list[Finding]:
+    """Return the findings; none if the adapter is right."""
+    fault, requests = item.fault, reaction.requests
+    if reaction.transcript.skipped:
+        return [_not_asked(fault.aspect, reaction.transcript.skipped)]
+    if fault.aspect == CANCELLED:
+        return [*_after_cancel(item, reaction)]
+    findings = [*_of_requests(fault, requests)]
+    if reaction.late and not findings:
+        if len(requests) > 1:
+            reason = f"it pauses between its attempts, {len(requests)} so far: {reaction.late}"
+            return [_not_asked(fault.aspect, reason)]
+        return [error_finding(reaction.late)]
+    return [*findings, *_of_answer(item, reaction)] if not reaction.late else findings
+
+
+def _of_requests(fault: ServiceFault, requests: Sequence[SentRequest]) -> Iterator[Finding]:
+    first, *others = requests
+    again = sum(_key(other) == _key(first) for other in others)
+    if fault.refused and again:
+        sentence = f"the same request is sent {plural(again + 1, 'time')} after {_words(fault)}"
+        yield found("attempts", "wrong", sentence, word="refused")
+    elif again >= MOST_ATTEMPTS:
+        sentence = f"the same request is sent more than {MOST_ATTEMPTS} times"
+        yield found("attempts", "wrong", sentence, word="endless")
+    if fault.refused:
+        return
+    for number, other in enumerate(others, 2):
+        if other.path == first.path and (path := _difference(first.body, other.body)) is not None:
+            sentence = f"the request of attempt {number} differs from the first at {path}"
+            yield found("attempts", "wrong", sentence, word="changed")
+            return
+
+
+def _of_answer(item: FaultItem, reaction: FaultReaction) -> Iterator[Finding]:
+    """Find a wrong report about an answer that came, or that never came."""
+    fault, text = item.fault, _text(reaction)
+    failed, number = _is_failed(reaction), len(reaction.requests)
+    answered = number > fault.times
+    if answered and text == item.text:
+        return
+    what = _words(fault)
+    if text.count(item.text) > 1 or (item.begun and text == item.begun + item.text):
+        sentence = f"the text is given twice, after {plural(number, 'attempt')}"
+        yield found("attempts", "wrong", sentence, item.text, text, word="twice")
+    elif answered and failed:
+        sentence = f"attempt {number} got the answer, and the adapter reports an error"
+        yield found("attempts", "wrong", sentence, word="answer")
+    elif answered:
+        sentence = f"attempt {number} got the answer, and the adapter gives another text"
+        yield found("attempts", "wrong", sentence, item.text, text, word="answer")
+    elif not failed:
+        sentence = f"no request got the answer, only {what}, and the adapter reports no error"
+        yield found("attempts", "lost", sentence, word="success")
+    elif not item.text.startswith(text):
+        sentence = f"the adapter gives a text that it did not get, after {what}"
+        yield found("attempts", "wrong", sentence, item.begun, text, word="answer")
+
+
+def _after_cancel(item: FaultItem, reaction: FaultReaction) -> Iterator[Finding]:
+    further = len(reaction.requests) - 1
+    if not reaction.left:
+        sentence = "the connection stays open after the user has canceled"
+        yield found(CANCELLED, "wrong", sentence, word="open")
+    if further > 0:
+        sentence = f"{plural(further, 'further request')} sent after the user has canceled"
+        yield found(CANCELLED, "wrong", sentence, word="again")
+    if reaction.late:
+        return
+    facts = merged_facts(read_raw_facts(reaction.transcript))
+    ends = [fact.raw for fact in facts if isinstance(fact, Finish)]
+    if ends and finish_class(ends[0]) in ("stop", "length"):
+        sentence = f"a canceled answer is reported as {ends[0]}"
+        yield found(CANCELLED, "wrong", sentence, word="success")
+    if not item.text.startswith(_text(reaction)):
+        sentence = "the adapter gives a text that it did not get"
+        yield found(CANCELLED, "wrong", sentence, item.begun, _text(reaction), word="text")
+
+
+def _text(reaction: FaultReaction) -> str:
+    facts = merged_facts(read_raw_facts(reaction.transcript))
+    return "".join(fact.text for fact in facts if isinstance(fact, Text))
+
+
+def _is_failed(reaction: FaultReaction) -> bool:
+    """Return whether the adapter reports an error: an exception, an error fact, or an end of class
+    other.
+    """
+    facts = merged_facts(read_raw_facts(reaction.transcript))
+    return reaction.transcript.raised is not None or any(
+        isinstance(fact, Error) or (isinstance(fact, Finish) and fact.finish_class == "other")
+        for fact in facts
+    )
+
+
+def _words(fault: ServiceFault) -> str:
+    kind, _, number = fault.fault.partition(":")
+    return f"HTTP {number}" if kind == "status" else "a reset connection"
+
+
+def _key(request: SentRequest) -> tuple[Any, ...]:
+    """Return the parts of a request that decide whether an attempt can have another result."""
+    credentials = tuple(request.headers.get(name) for name in _CREDENTIALS)
+    return request.path, decode_object(request.body) or request.body, credentials
+
+
+def _difference(first: bytes, other: bytes) -> str | None:
+    """Return the path of the first difference of two bodies; None if they are equal."""
+    before, after = (dict(leaves_of(decode_object(body))) for body in (first, other))
+    paths = (path for path in before | after if before.get(path) != after.get(path))
+    return next(paths, None)

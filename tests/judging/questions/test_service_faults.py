@@ -1,0 +1,153 @@
+"""A client may ask again or report an error; each other reaction to a failing service is one
+finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+import pytest
+
+from harness import At
+from harness.adapters import Adapter
+from harness.adapters.named import adapter_of_target
+from harness.facts import read_losses
+from harness.judging.aspect_run import JudgedExchange, LossUse
+from harness.judging.questions.service_faults import (
+    SERVICE_FAULTS,
+    FaultItem,
+    judge_faults,
+    plan_faults,
+)
+from harness.judging.results import Result
+from tests.faulty import attempts
+from tests.faulty.faults import CASSETTE, ROOT
+
+TEXTS = {
+    "gemini-api": ("gemini-api/text", "gemini-api/client-complete"),
+    "anthropic": ("anthropic/text", "anthropic/whole"),
+    "openai": ("openai/text", "openai/responses-whole", "openai/chat-text", "openai/chat-whole"),
+}
+
+
+def planned(provider: str, *names: str) -> list[FaultItem]:
+    items = [
+        JudgedExchange(name, number, exchange)
+        for name in TEXTS[provider]
+        for number, exchange in enumerate(CASSETTE(name).exchanges, 1)
+    ]
+    faults = [fault for fault in SERVICE_FAULTS if not names or fault.name in names]
+    return plan_faults(faults, items, {item.place for item in items})
+
+
+@contextmanager
+def client(name: str, timeout: float = 30, *, guest: bool = False) -> Iterator[Adapter]:
+    target = f"serve: tests.faulty.attempts:{name}"
+    adapter = adapter_of_target(target, ROOT, {}, timeout=timeout, guest=guest)
+    yield adapter
+    adapter.close()
+    while attempts.OPEN:
+        with suppress(OSError):
+            attempts.OPEN.pop().close()
+
+
+def rows(name: str, provider: str, *names: str) -> list[Result]:
+    with client(name) as adapter:
+        return [*judge_faults(planned(provider, *names), adapter, {})]
+
+
+def words(cells: list[Result]) -> set[tuple[str, str, str]]:
+    return {
+        (cell.question, finding.word, finding.subject)
+        for cell in cells
+        for finding in cell.red_findings
+    }
+
+
+@pytest.mark.parametrize("provider", TEXTS)
+@pytest.mark.parametrize("name", attempts.FAITHFUL)
+@pytest.mark.slow  # a second of Retry-After is no part of it, but each connection is reset
+def test_a_client_may_ask_again_or_report_the_error(name: str, provider: str) -> None:
+    cells = rows(name, provider)
+
+    assert {cell.verdict for cell in cells} == {"passed"}, [cell.reason for cell in cells]
+    assert {cell.question for cell in cells} == {fault.name for fault in SERVICE_FAULTS}
+
+
+@pytest.mark.parametrize("name", attempts.EXPECTED)
+@pytest.mark.parametrize("provider", TEXTS)
+@pytest.mark.slow  # the connection that stays open takes seconds
+def test_each_fault_is_seen_by_its_own_word(name: str, provider: str) -> None:
+    expected = attempts.EXPECTED[name]
+    cells = rows(name, provider)
+
+    aspects = {fault.name: fault.aspect for fault in SERVICE_FAULTS}
+    assert words(cells) == {(each, expected[each], aspects[each]) for each in expected}
+    assert all(cell.verdict != "error" for cell in cells)
+
+
+def test_the_sentences_say_what_happened() -> None:
+    cells = rows("asks_for_ever", "gemini-api", "overloaded")
+    cells += rows("changes_the_request", "gemini-api", "rate-limited")
+
+    assert [finding.sentence for cell in cells for finding in cell.red_findings][::2] == [
+        "attempts wrong: the same request is sent more than 20 times",
+        "attempts wrong: the request of attempt 2 differs from the first at temperature",
+    ]
+
+
+def test_an_adapter_that_pauses_needs_more_time_and_one_that_hangs_is_an_error() -> None:
+    [item] = [each for each in planned("gemini-api", "overloaded") if each.streamed]
+    with client("pauses", 3, guest=True) as adapter:
+        [paused] = judge_faults([item], adapter, {})
+    with client("hangs", 3, guest=True) as adapter:
+        [hung] = judge_faults([item], adapter, {})
+
+    assert (paused.verdict, paused.aspects) == ("not-run", {"attempts": "not_asked"})
+    assert "it pauses between its attempts" in paused.reason
+    assert hung.verdict == "error"
+    assert "did not return within 3 s" in hung.reason
+
+
+def test_only_a_shim_that_reads_it_is_asked_to_cancel() -> None:
+    target = "serve: tests.judging.questions.test_service_faults:reads_nothing"
+    adapter = adapter_of_target(target, ROOT, {})
+    [row] = judge_faults(planned("gemini-api", "cancelled"), adapter, {})
+    adapter.close()
+
+    assert row.aspects == {"cancelled": "not_asked"}
+    assert row.reason == "the adapter does not read at.cancel"
+
+
+def reads_nothing(at: At) -> Iterator[attempts.Given]:
+    with attempts.opened(at) as answer:
+        yield from ((event, attempts.facts(event)) for event in attempts.events(at, answer))
+
+
+def test_a_declared_loss_is_not_carried_and_an_unused_declaration_is_named() -> None:
+    with client("gives_text_twice") as adapter:
+        adapter = replace(adapter, losses=read_losses("attempts[twice], cancelled[open]"))
+        use: LossUse = {}
+        cells = [*judge_faults(planned("gemini-api"), adapter, use)]
+
+    assert {cell.question for cell in cells if "not_carried" in cell.aspects.values()} == {
+        "reset-in-the-answer"
+    }
+    assert {str(loss): shown for loss, shown in use.items()} == {
+        "attempts[twice]": True,
+        "cancelled[open]": False,
+    }
+
+
+def test_each_wire_has_one_answer_as_a_stream_and_one_unary() -> None:
+    chosen = {(each.item.cassette, each.streamed) for each in planned("openai")}
+
+    assert chosen == {
+        ("openai/text", True),
+        ("openai/responses-whole", False),
+        ("openai/chat-text", True),
+        ("openai/chat-whole", False),
+    }
+    assert all(each.begun for each in planned("openai") if each.streamed)
