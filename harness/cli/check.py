@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -28,8 +27,9 @@ from harness.project.project import (
 from harness.project.unused import (
     OUTSIDE,
     Unused,
-    delete_unused,
     is_outside,
+    lines_of,
+    prune,
     uncollected,
     unused_of,
 )
@@ -52,7 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prune",
         action="store_true",
-        help="delete the unused cassettes, if nothing has a problem (default: only name them)",
+        help="list the unused cassettes that --yes moves to .harness/unused",
+    )
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="with --prune: move them, if nothing has a problem (default: only list them)",
     )
     parser.set_defaults(run=_check)
 
@@ -84,10 +89,10 @@ def _check(parsed: argparse.Namespace) -> int:
             f" recording: harness import FILE -o {cassettes / 'gemini-api' / 'hello.yaml'}"
         )
     unused = [] if parsed.paths else unused_of(project, Path.cwd())
-    for item in unused:
-        print(paint(printable(item.sentence), "yellow"))
+    for line in lines_of(unused):
+        print(paint(printable(line), "yellow"))
     if parsed.prune:
-        problems += _pruned(project, unused, parsed.paths, problems)
+        problems += _pruned(project, unused, parsed, problems)
     problems = _without_repetitions(problems)
     for problem in problems:
         print(paint(printable(problem), "red"))
@@ -103,17 +108,17 @@ def _check(parsed: argparse.Namespace) -> int:
 
 
 def _pruned(
-    project: Project, unused: Sequence[Unused], paths: Sequence[Path], problems: Sequence[str]
+    project: Project, unused: Sequence[Unused], parsed: argparse.Namespace, problems: Sequence[str]
 ) -> list[str]:
-    """Delete the unused cassettes; returns the reasons why nothing was deleted."""
-    if paths:
+    """Move the unused cassettes; returns the reasons why nothing was moved."""
+    if parsed.paths:
         return ["--prune looks at the whole project: omit the paths"]
     if problems:
-        return ["nothing was deleted, because there are problems: mend them first"]
+        return ["nothing was moved, because there are problems: mend them first"]
     if is_outside(project, Path.cwd()):
-        return [f"nothing was deleted: {OUTSIDE}"]
-    for path in delete_unused(project, unused):
-        print(printable(f"deleted: {os.path.relpath(path)}"))
+        return [f"nothing was moved: {OUTSIDE}"]
+    for line in prune(project, unused, Path.cwd(), "" if parsed.yes else "--yes"):
+        print(printable(line))
     return []
 
 

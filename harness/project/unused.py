@@ -1,13 +1,13 @@
-"""Finds the cassettes and exchanges of a project that no spec, marker or test names, and the specs
-that no run collects. Deletes unused cassettes.
+"""Finds the cassettes and exchanges of a project that nothing names, and the specs that no run
+collects. Moves unused cassettes out of the way.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +15,12 @@ from harness.adapters.clients import CLIENTS
 from harness.cassettes import CassetteError
 from harness.judging.attempts import attempts_after
 from harness.pipeline.replay import is_answer
+from harness.recording.part_file import FOLDER, make_state_folder
 from harness.specs import Case, SpecError
+from harness.stream.printable import plural
 
 from .folders import LEFT_OUT
+from .mentions import Mentions
 from .project import SUFFIXES, Project, kind_of, yaml_files
 
 _CONFIGURATIONS: Final = frozenset(
@@ -33,22 +36,24 @@ class Unused:
     cassette: str
     exchanges: tuple[int, ...] = ()
     """The numbers from 1; empty for the whole cassette."""
+    computed: str = ""
+    """The place that computes a name, which may be that of this cassette; "" if there is none."""
 
     @property
     def sentence(self) -> str:
-        """``unused: no spec, marker or test names exchange 2 of the cassette gemini-api/text``."""
+        """``unused: nothing names exchange 2 of the cassette gemini-api/text``."""
         numbers = list(map(str, self.exchanges))
         *first, last = numbers or [""]
         listed = f"{', '.join(first)} and {last}" if first else last
         noun = "exchanges" if first else "exchange"
         exchanges = f"{noun} {listed} of " if numbers else ""
-        return f"unused: no spec, marker or test names {exchanges}the cassette {self.cassette}"
+        return f"unused: nothing names {exchanges}the cassette {self.cassette}"
 
 
-def unused_of(project: Project, folder: Path) -> list[Unused]:
-    """Return each cassette, or its exchanges, that no case names, by name. A Python file below
+def unused_of(project: Project, folder: Path, opened: Collection[Path] = ()) -> list[Unused]:
+    """Return each cassette, or its exchanges, that no case names, by name. A text of the project in
     ``folder`` uses all exchanges of a cassette that it names, as a case of a client does, or whose
-    test it has, as with pytest-recording.
+    test it has, as with pytest-recording. ``opened``: files of cassettes that are used.
     """
     cases: dict[str, list[Case]] = {name: [] for name in project.cassette_names}
     for root in project.specs:
@@ -62,10 +67,31 @@ def unused_of(project: Project, folder: Path) -> list[Unused]:
         for name in project.cassette_names
         if (numbers := _unused(project, name, cases[name]))
     }
-    if candidates:
-        for text in _python_files(folder):
-            candidates = {name: one for name, one in candidates.items() if not _named(name, text)}
-    return [candidates[name] for name in sorted(candidates)]
+    used = {path.resolve() for path in opened}
+    unopened = [name for name in candidates if project.cassette_path(name).resolve() not in used]
+
+    def is_read(path: Path) -> bool:
+        return path.suffix in SUFFIXES and (
+            path.resolve().is_relative_to(project.cassettes)
+            or (project.root_of(path) is not None and kind_of(path) == "spec")
+        )
+
+    mentions = Mentions(folder, project.cassettes, project.cassette_names)
+    unnamed, computed = mentions.split(unopened, is_read)
+    return [replace(candidates[name], computed=computed.get(name, "")) for name in sorted(unnamed)]
+
+
+def lines_of(unused: Sequence[Unused]) -> list[str]:
+    """Return a line for each that is unused, and one for each place that computes names."""
+    lines = [one.sentence for one in unused if not one.computed]
+    for place in sorted({one.computed for one in unused} - {""}):
+        names = [one.cassette for one in unused if one.computed == place]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        lines.append(
+            f"not decided: {place} computes the name of a cassette, which may be"
+            f" {', '.join(names[:3])}{more}"
+        )
+    return lines
 
 
 def uncollected(project: Project, folder: Path) -> list[Path]:
@@ -98,21 +124,32 @@ def is_outside(project: Project, folder: Path) -> bool:
     return not project.cassettes.resolve().is_relative_to(folder.resolve())
 
 
-def delete_unused(project: Project, unused: Sequence[Unused]) -> Iterator[Path]:
-    """Delete the cassettes that nothing names, and yield the file of each. A cassette with
-    exchanges that are used keeps all its exchanges, because specs name them by number. Raises
-    `OSError`.
+def prune(
+    project: Project, unused: Sequence[Unused], folder: Path, missing: str = ""
+) -> Iterator[str]:
+    """Move the cassettes that nothing names to ``.harness/unused`` in the folder of the project,
+    and yield a line for each. A cassette with exchanges that are used keeps all its exchanges,
+    because specs name them by number. ``missing``: the option without which nothing is moved, if it
+    was not given. Raises `OSError`.
     """
-    for name in [one.cassette for one in unused if not one.exchanges]:
-        paths = (project.cassettes / f"{name}{suffix}" for suffix in SUFFIXES)
-        path = next(path for path in paths if path.is_file())
-        path.unlink()
-        yield path
-
-
-def _named(cassette: str, text: str) -> bool:
-    test = cassette.rpartition("/")[2].partition("[")[0]
-    return cassette in text or f"def {test}(" in text
+    names = [one.cassette for one in unused if not one.exchanges and not one.computed]
+    if missing and names:
+        counted = plural(len(names), "unused cassette")
+        yield f"nothing was moved: add {missing} to move {counted} to .harness/unused"
+        return
+    if unused and not names:
+        yield "nothing was moved: no cassette is known to be unused"
+    for name in names:
+        path = project.cassette_path(name)
+        inner = path.relative_to(folder.resolve())
+        target = folder / FOLDER / "unused" / inner
+        make_state_folder(target.parent)
+        number = 1
+        while target.exists():
+            number += 1
+            target = target.with_name(f"{path.stem}-{number}{path.suffix}")
+        path.rename(target)
+        yield f"moved: {inner} to {target.relative_to(folder)}"
 
 
 def _unused(project: Project, name: str, cases: list[Case]) -> list[int]:
@@ -139,11 +176,3 @@ def _unused(project: Project, name: str, cases: list[Case]) -> list[int]:
         for number, exchange in enumerate(exchanges, 1)
         if number not in used and is_answer(exchange, exchange.provider)
     ]
-
-
-def _python_files(folder: Path) -> Iterator[str]:
-    for place, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if name not in LEFT_OUT and name[:1] != "."]
-        for name in files:
-            if name.endswith(".py"):
-                yield Path(place, name).read_text(encoding="utf-8", errors="replace")

@@ -47,9 +47,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--harness-prune",
         action="store_true",
         help=(
-            "after a green run of everything: delete the cassettes that no spec, marker or test"
-            " names, and name each; a run of a selection deletes nothing"
+            "after a green run of everything: list the cassettes that nothing names and that the"
+            " run did not open; a run of a selection lists nothing"
         ),
+    )
+    group.addoption(
+        "--harness-yes",
+        action="store_true",
+        help="with --harness-prune: move them to .harness/unused (default: only list them)",
     )
     group.addoption(
         "--harness-strict",

@@ -25,6 +25,10 @@ RESULT: Final = "harness_result"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--harness-prune"):
+        from .pruning import OPENED, Opened
+
+        config.pluginmanager.register(Opened(), OPENED)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Collector(config), "harness-results")
 
@@ -139,8 +143,8 @@ class _Collector:
             self._prune(session, is_reached=all_reached)
 
     def _prune(self, session: pytest.Session, *, is_reached: bool) -> None:
-        """Delete unused cassettes, or note why not. Then a green run fails, because it did not do
-        what the option requests.
+        """List or move unused cassettes, or note why not. Then a green run fails, because it did
+        not do what the option requests.
         """
         from .pruning import prune
 

@@ -156,11 +156,11 @@ def test_a_cassette_that_nothing_names_is_reported(
     main(["check"])
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("unused")] == [
-        "unused: no spec, marker or test names the cassette gemini-api/unused"
+        "unused: nothing names the cassette gemini-api/unused"
     ]
 
 
-def test_prune_deletes_unused_cassettes_only_on_request_and_only_without_problems(
+def test_prune_moves_unused_cassettes_only_on_request_and_only_without_problems(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = Path("two.yaml").read_text(encoding="utf-8").replace("&key=AIza", "&kei=AIzb")
@@ -169,19 +169,125 @@ def test_prune_deletes_unused_cassettes_only_on_request_and_only_without_problem
     write("tests/test_shop.py", "def test_text(letter):\n    pass\n")
     write("specs/a.yaml", SPEC.replace("cassette:", "casette:"))
     unused = Path("cassettes/gemini-api/unused.yaml")
-    assert main(["check", "--prune"]) == 1
-    assert "nothing was deleted, because there are problems" in capsys.readouterr().out
+    assert main(["check", "--prune", "--yes"]) == 1
+    assert "nothing was moved, because there are problems" in capsys.readouterr().out
     assert main(["check", "--prune", "specs"]) == 1
     write("specs/a.yaml", SPEC)
     assert main(["check"]) == 0
     assert unused.exists()
     capsys.readouterr()
     assert main(["check", "--prune"]) == 0
-    assert "deleted: cassettes/gemini-api/unused.yaml\n" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "unused: nothing names the cassette gemini-api/unused\n" in listed
+    assert "nothing was moved: add --yes to move 1 unused cassette to .harness/unused\n" in listed
+    assert unused.exists()
+    assert main(["check", "--prune", "--yes"]) == 0
+    moved = ".harness/unused/cassettes/gemini-api/unused.yaml"
+    assert f"moved: cassettes/gemini-api/unused.yaml to {moved}\n" in capsys.readouterr().out
+    assert Path(moved).read_text(encoding="utf-8") == text
     assert sorted(path.name for path in Path("cassettes").rglob("*.yaml")) == [
         "a.yaml",
         "test_text[x].yaml",
     ]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("more/b.yaml", SPEC.replace("gemini-api/a", "gemini-api/shop-1")),
+        ("run.sh", "harness replay gemini-api/shop-1\n"),
+        ("tests/data.json", '["gemini-api/shop-1"]'),
+        (".github/workflows/test.yml", "run: ./judge cassettes/gemini-api/shop-1.yaml\n"),
+        ("tests/test_a.py", "class TestShop:\n    async def shop_1(self):\n        pass\n"),
+    ],
+)
+def test_a_cassette_that_any_text_names_is_used(
+    file: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = Path("two.yaml").read_text(encoding="utf-8")
+    for name in ("gemini-api/shop-1", "test_a/TestShop.shop_1"):
+        write(f"cassettes/{name}.yaml", recording)
+    write(file, text)
+    main(["check"])
+    unused = [
+        line.rpartition(" ")[2]
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith(("unused", "not decided"))
+    ]
+    is_test = file.endswith(".py")
+    assert unused == ["gemini-api/shop-1" if is_test else "test_a/TestShop.shop_1"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "line"),
+    [
+        ("a.py", "NAMES = [f'gemini-api/{n}' for n in 'ab']\n", 1),
+        ("a.py", "\ndef load(n):\n    return read('gemini-api/' + n)\n", 3),
+        ("a.py", "FOLDER = Path('cassettes')\n", 1),
+        ("a.py", "FILES = glob.glob('cassettes/*/*.yaml')\n", 1),
+        ("a.py", "FOLDER = HERE / 'gemini-api'\n", 1),
+        ("a.py", "def test_it(harness_replay, name):\n    harness_replay(name)\n", 2),
+        ("a.py", "def test_it(harness_replay):\n    check(harness_replay)\n", 2),
+        ("a.py", "from harness import load as read\nread(PATH)\n", 2),
+        ("a.py", "import harness as h\nh.load(HERE / f'{name}.yaml')\n", 2),
+        ("a.py", "@pytest.mark.harness_cassette(NAME)\ndef test_it(harness_cassette): ...\n", 1),
+        ("a.py", "def test_it(harness_server):\n    harness_server.add(NAME)\n", 2),
+        ("a.py", "import harness\nthis is no code\n", 1),
+        ("run.sh", "for file in cassettes/gemini-api/*; do judge $file; done\n", 1),
+        ("run.sh", 'harness replay "$1"\n', 1),
+        ("run.sh", "find cassettes -name '*.yaml' | xargs judge\n", 1),
+        ("a.mjs", "const path = `${root}/gemini-api/${name}.yaml`\n", 1),
+    ],
+)
+def test_a_computed_name_leaves_a_cassette_undecided(
+    file: str, text: str, line: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = Path("two.yaml").read_text(encoding="utf-8").replace("&key=AIza", "&kei=AIzb")
+    write("cassettes/gemini-api/lost.yaml", recording)
+    write(file, text)
+    assert main(["check", "--prune", "--yes"]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        f"not decided: {file}:{line} computes the name of a cassette, which may be gemini-api/lost",
+        "nothing was moved: no cassette is known to be unused",
+    ]
+    assert Path("cassettes/gemini-api/lost.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("a.py", "def test_it(harness_replay):\n    harness_replay('gemini-api/other')\n"),
+        ("a.py", "import harness\nharness.load(Path('cassettes/gemini-api/other.yaml'))\n"),
+        ("a.py", "replay(body, provider='gemini-api')\nGEMINI = 'the cassettes of gemini-api'\n"),
+        ("a.py", "import json\njson.load(file)\n"),
+        ("README.md", "The recordings are in `cassettes/`.\n"),
+        ("ruff.toml", "exclude = ['cassettes']\n"),
+        (".gitattributes", "cassettes/** -whitespace\n"),
+        ("Makefile", "check:\n\t$(BIN)/harness scan cassettes specs\n"),
+        (".venv/a.py", "FOLDER = Path('cassettes')\n"),
+    ],
+)
+def test_other_texts_leave_a_cassette_unused(
+    file: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = Path("two.yaml").read_text(encoding="utf-8")
+    for name in ("lost", "other"):
+        write(f"cassettes/gemini-api/{name}.yaml", recording)
+    write("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/other"))
+    write(file, text)
+    main(["check"])
+    assert "unused: nothing names the cassette gemini-api/lost" in capsys.readouterr().out
+
+
+def test_a_script_of_the_repository_around_the_project_names_a_cassette(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("app/cassettes/gemini-api/lost.yaml", Path("two.yaml").read_text(encoding="utf-8"))
+    write(".git/HEAD", "")
+    write("run.py", "FILE = 'app/cassettes/gemini-api/lost.yaml'\n")
+    monkeypatch.chdir("app")
+    main(["check"])
+    assert "unused" not in capsys.readouterr().out
 
 
 def test_prune_leaves_cassettes_outside_of_the_project(
@@ -191,8 +297,8 @@ def test_prune_leaves_cassettes_outside_of_the_project(
     shared = here.parent / "shared" / "unused.yaml"
     shared.parent.mkdir()
     shared.write_text(text, encoding="utf-8")
-    assert main(["check", "--prune", "--cassettes", "../shared"]) == 1
-    assert "nothing was deleted: the folder of cassettes is outside" in capsys.readouterr().out
+    assert main(["check", "--prune", "--yes", "--cassettes", "../shared"]) == 1
+    assert "nothing was moved: the folder of cassettes is outside" in capsys.readouterr().out
     assert shared.exists()
 
 
@@ -225,8 +331,6 @@ def test_an_exchange_that_nothing_names_is_reported(
     Path("specs").mkdir(exist_ok=True)
     case = "harness: 1\ncases:\n- {case: a, requirement: It holds., features: [text.streaming], source: 'https://a.example/', cassette: gemini-api/two, expect: {art: [{type: END}]}}\n"
     Path("specs", "two.yaml").write_text(case, encoding="utf-8")
-    assert unused() == [
-        "unused: no spec, marker or test names exchange 2 of the cassette gemini-api/two"
-    ]
+    assert unused() == ["unused: nothing names exchange 2 of the cassette gemini-api/two"]
     Path("test_it.py").write_text("NAME = 'gemini-api/two'\n", encoding="utf-8")
     assert unused() == []
