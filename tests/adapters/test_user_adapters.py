@@ -175,7 +175,7 @@ def test_an_own_event_model_has_its_own_expectations(
     project: pytest.Pytester,
 ) -> None:
     configure(project, "mine = my_own_adapter:run")
-    result = project.runpytest_subprocess(
+    result = project.runpytest_inprocess(
         "specs", "-v", "-p", "no:cacheprovider", "--harness-report", "out"
     )
     result.stdout.fnmatch_lines(["*hello.yaml::hello?mine? PASSED*"])
@@ -186,7 +186,7 @@ def test_an_own_event_model_has_its_own_expectations(
 @pytest.mark.slow
 def test_a_fault_is_red_under_the_adapters_name(project: pytest.Pytester) -> None:
     configure(project, "mine = my_own_adapter:run", "loud: mine = my_own_adapter:shout")
-    result = project.runpytest_subprocess(
+    result = project.runpytest_inprocess(
         "specs", "-p", "no:cacheprovider", "--harness-dialect", "loud"
     )
     result.assert_outcomes(failed=1)
@@ -200,7 +200,7 @@ def test_an_adapter_that_raises_or_exits_is_an_error_cell(project: pytest.Pytest
         encoding="utf-8",
     )
     configure(project, "a: mine = my_own_adapter:boom", "b: mine = my_own_adapter:gone")
-    result = project.runpytest_subprocess(
+    result = project.runpytest_inprocess(
         "specs", "-p", "no:cacheprovider", "--harness-dialect", "a", "--harness-dialect", "b"
     )
     result.assert_outcomes(failed=2)
@@ -216,14 +216,14 @@ def test_an_adapter_that_raises_or_exits_is_an_error_cell(project: pytest.Pytest
 @pytest.mark.slow
 def test_two_adapters_of_one_name_are_refused(project: pytest.Pytester) -> None:
     configure(project, "mine = my_own_adapter:run", "mine = my_own_adapter:shout")
-    result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
+    result = project.runpytest_inprocess("specs", "-p", "no:cacheprovider")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*two adapters have the name mine; give each its own*"])
 
 
 @pytest.mark.slow
 def test_without_the_adapter_the_name_is_unknown(project: pytest.Pytester) -> None:
-    result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
+    result = project.runpytest_inprocess("specs", "-p", "no:cacheprovider")
     result.stdout.fnmatch_lines(["*unknown layer or dialect 'mine'*"])
 
 
@@ -235,6 +235,6 @@ def test_a_bad_line_is_a_usage_error(project: pytest.Pytester) -> None:
         ("art = a:b", "the name is reserved"),
     ):
         configure(project, line)
-        result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
+        result = project.runpytest_inprocess("specs", "-p", "no:cacheprovider")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines([f"*configuration of adapters: *{words}*"])

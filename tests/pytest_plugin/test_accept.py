@@ -18,16 +18,14 @@ def test_the_filled_cases_are_listed_at_the_end(
     project.makeini(SHOP)
     write(project, "shop.py", "def replay(exchange):\n    return [{'say': 'Hel'}]\n")
     write(project, "specs/hello.yaml", CASE + "    turn:\n")
-    result = project.runpytest_subprocess(
+    result = project.runpytest_inprocess(
         "specs", "-p", "no:cacheprovider", "-q", "--harness-accept", *options
     )
     assert [line for line in result.outlines if line.startswith("filled in")] == [
         "filled in: specs/hello.yaml::hello[turn], `reviewed: no`"
     ]
     assert "  reviewed: no\n" in (project.path / "specs" / "hello.yaml").read_text(encoding="utf-8")
-    again = project.runpytest_subprocess(
-        "specs", "-p", "no:cacheprovider", "-q", "--harness-accept"
-    )
+    again = project.runpytest_inprocess("specs", "-p", "no:cacheprovider", "-q", "--harness-accept")
     again.stdout.no_fnmatch_line("filled in: *")
 
 
@@ -48,7 +46,7 @@ def test_many_cells_of_one_file_are_filled_by_any_distribution(
     path = write(project, "specs/hello.yaml", MANY)
     path.chmod(0o640)
     workers = [] if dist == "no" else ["-n", "2", "--dist", dist]
-    result = project.runpytest_subprocess(
+    result = project.runpytest_inprocess(
         "specs", "-p", "no:cacheprovider", "-q", "--harness-accept", *workers
     )
     assert result.ret == 0
@@ -78,7 +76,7 @@ def test_a_value_that_is_not_in_the_file_is_not_filled_in(project: pytest.Pytest
         f"    file = pathlib.Path({str(path)!r})\n"
         "    file.write_text(file.read_text().replace('case: c3 ', 'case: renamed '))\n"
     )
-    result = project.runpytest_subprocess(
+    result = project.runpytest_inprocess(
         "specs", "-p", "no:cacheprovider", "-q", "--harness-accept", "--harness-report", "out"
     )
     assert result.ret == 1

@@ -75,7 +75,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def run(project: pytest.Pytester, adapter: str, *more: str) -> pytest.RunResult:
-    return project.runpytest_subprocess(
+    return project.runpytest_inprocess(
         "specs", "-p", "no:cacheprovider", "--harness-dialect", adapter, *more
     )
 
@@ -104,7 +104,7 @@ def test_a_red_cell_shows_the_chained_traceback(
 def test_a_law_shows_the_chained_traceback_too(
     project: pytest.Pytester, adapter: str, law: str
 ) -> None:
-    result = project.runpytest_subprocess(
+    result = project.runpytest_inprocess(
         *("cassettes", "--harness-laws", "-k", law, "-p", "no:cacheprovider"),
         *("--harness-dialect", adapter),
     )

@@ -77,7 +77,7 @@ def test_items_are_selected_by_name_dialect_and_provider(
 @pytest.mark.slow
 def test_workers_give_the_same_results(project: pytest.Pytester) -> None:
     for name, workers in (("one", "0"), ("two", "2")):
-        result = project.runpytest_subprocess(
+        result = project.runpytest_inprocess(
             "cassettes", "--harness-laws", "-n", workers, "--harness-report", name
         )
         result.assert_outcomes(**OUTCOMES)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from harness.cassettes import Cassette, Exchange, Origin, dumps
 from tests.pytest_plugin.project import CASE, HELLO, run, write
+from tests.support.commands import run as run_command
 
 
 @pytest.mark.slow
@@ -89,7 +88,7 @@ def test_a_failure_names_its_file_relative_to_the_start_folder(
         project, "specs/gemini-api/hello.yaml", CASE.replace("delta: Hel,", "delta: Hell,")
     )
     monkeypatch.chdir(project.path / folder)
-    result = project.runpytest_subprocess(
+    result = project.runpytest_inprocess(
         spec, "--rootdir", project.path, "-p", "no:cacheprovider", *options
     )
     result.stdout.fnmatch_lines([f"at:          {Path(shown)}"])
@@ -172,18 +171,13 @@ def test_the_command_of_a_cell_runs_it_where_pytest_was_started(
     write(project, "shop/sub/test_own.py", "def test_own():\n    pass\n")
     monkeypatch.chdir(project.path / started)
     common = ["-p", "no:cacheprovider", "-q", "--harness-dialect", "anthropic"]
-    result = project.runpytest_subprocess(
+    result = project.runpytest_inprocess(
         *named, *options, *common, "--harness-report", project.path / "report"
     )
     first = commands(result, project.path / "report")[0]
     assert first == message
-    again = subprocess.run(
-        [sys.executable, "-m", *shlex.split(first), *common],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert again.returncode == 1, again.stdout + again.stderr
+    again = run_command(*shlex.split(first), *common)
+    assert again.status == 1, again.output
     assert "1 failed" in again.stdout
     shown = re.search(r"FAILED (.*)::hello\[anthropic\]", again.stdout)
     assert shown

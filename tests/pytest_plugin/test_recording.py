@@ -771,6 +771,6 @@ def test_the_fixtures_work_with_workers(
     with raw_server(streaming(*EVENTS)) as url:
         monkeypatch.setenv("GEMINI_API_KEY", "a-key-for-the-recording")
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", url)
-        result = suite.runpytest_subprocess("-n", "2", "--harness-record", "once")
+        result = suite.runpytest_inprocess("-n", "2", "--harness-record", "once")
     result.assert_outcomes(passed=2)
     assert {path.name for path in Path(suite.path).rglob("*.yaml")} == {"first.yaml", "other.yaml"}

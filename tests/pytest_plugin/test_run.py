@@ -45,7 +45,7 @@ def test_the_report_is_the_same_bytes_with_workers(project: pytest.Pytester) -> 
         CASE.replace("delta: Hel,", "delta: Hell,").replace("case: hello", "case: other"),
     )
     for folder, workers in (("alone", ["-p", "no:xdist"]), ("two", ["-n", "2"])):
-        project.runpytest_subprocess(
+        project.runpytest_inprocess(
             "specs", "-p", "no:cacheprovider", "--harness-report", folder, *workers
         ).assert_outcomes(passed=3, failed=1)
     pages = {path.name: path.read_bytes() for path in (project.path / "alone").rglob("*.*")}

@@ -18,7 +18,7 @@ def test_an_adapter_without_an_expectation_is_reported(
     write(project, "shop.py", "def replay(exchange):\n    return [{'say': 'Hel'}]\n")
     write(project, "specs/hello.yaml", CASE + "    turn:\n")
     for options in ([], ["-n", "1"]):
-        result = project.runpytest_subprocess(
+        result = project.runpytest_inprocess(
             "-p", "no:cacheprovider", "-q", "--harness-dialect", "turn2", *options
         )
         assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED

@@ -37,7 +37,7 @@ def record(pytester: pytest.Pytester, url: str, mode: str, *arguments: str) -> p
 
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+    return pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "default", *arguments)
 
 
 @pytest.fixture

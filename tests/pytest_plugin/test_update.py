@@ -48,7 +48,7 @@ def test_changed_expectations_are_rewritten_and_marked(
     write(project, "mine.py", MINE)
     path = write(project, "specs/hello.yaml", SPEC)
     arguments = ["specs", "-p", "no:cacheprovider", "-q"]
-    result = project.runpytest_subprocess(*arguments, "--harness-update", *options)
+    result = project.runpytest_inprocess(*arguments, "--harness-update", *options)
     assert result.ret == 0
     assert [line for line in result.outlines if "specs/hello.yaml::" in line] == [
         "updated: specs/hello.yaml::hello[mine], `reviewed: no`"
@@ -58,7 +58,7 @@ def test_changed_expectations_are_rewritten_and_marked(
     expected = SPEC.replace(EXPECTED, UPDATED).replace("hello\n", "hello\n  reviewed: no\n", 1)
     assert path.read_text(encoding="utf-8") == expected
     assert before_update(path) == SPEC
-    again = project.runpytest_subprocess(*arguments, "--harness-update")
+    again = project.runpytest_inprocess(*arguments, "--harness-update")
     again.assert_outcomes(skipped=1)
     assert "Nothing was compared." in again.outlines
     assert "1 cell not reviewed: `harness review` goes through it" in again.outlines

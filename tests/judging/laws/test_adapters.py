@@ -457,7 +457,7 @@ def test_the_printed_case_is_red_until_the_fault_is_fixed(
     (project.path / "cassettes" / "hello.yaml").write_text(
         dumps(nameless), encoding="utf-8", newline="\n"
     )
-    output = project.runpytest_subprocess(
+    output = project.runpytest_inprocess(
         "cassettes", "--harness-laws", "-p", "no:cacheprovider", "-k", f"law-{number}- and shop"
     )
     output.assert_outcomes(failed=1)
@@ -474,6 +474,6 @@ def test_the_printed_case_is_red_until_the_fault_is_fixed(
         or "requirement: The output is the same wherever the network cuts the bytes.\n" in spec
     )
     saved = ["specs", "-p", "no:cacheprovider", "--harness-dialect", "shop", "-W", "error"]
-    project.runpytest_subprocess(*saved).assert_outcomes(failed=1)
+    project.runpytest_inprocess(*saved).assert_outcomes(failed=1)
     project.makepyfile(law_shop=f"{module}\n{mended}\n")
-    project.runpytest_subprocess(*saved).assert_outcomes(passed=1)
+    project.runpytest_inprocess(*saved).assert_outcomes(passed=1)
