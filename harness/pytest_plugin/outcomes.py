@@ -69,6 +69,15 @@ class _Collector:
         self.unreached: dict[str, str] = {}  # the encoded results of the cells that have a gap
         self.is_narrowed = False  # whether an item was deselected
         self.pruned: list[Pruned] = []
+        self.reruns: dict[str, str] = {}  # the results of items that a plugin runs again, by id
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Mark an earlier report, because the run may end before it can write its own."""
+        folder = self.config.getoption("--harness-report")
+        if folder and not self.config.option.collectonly:
+            from harness.report.files import mark_unfinished
+
+            mark_unfinished(self.config.invocation_params.dir / folder)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if not self.config.option.collectonly:
@@ -92,7 +101,10 @@ class _Collector:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         encoded = getattr(report, RESULT, None)
-        if encoded is not None:
+        outcome: str = report.outcome  # plugins have further ones
+        if outcome == "rerun" and encoded is not None:
+            self.reruns.setdefault(report.nodeid, encoded)
+        elif encoded is not None:
             self.encoded[report.nodeid] = encoded
             if fill := getattr(report, FILL, None):
                 self.fills[report.nodeid] = fill
@@ -118,6 +130,12 @@ class _Collector:
             self._write_fills()
             if any(filled.fault for filled in self.filled.values()):
                 session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+        if self.reruns:
+            from .summary import with_rerun
+
+            for nodeid, first in self.reruns.items():
+                if nodeid in self.encoded:
+                    self.encoded[nodeid] = with_rerun(self.encoded[nodeid], first)
         ids = [nodeid for nodeid in self.plan if nodeid not in self.encoded]
         gaps = {nodeid: self._gap_of(nodeid, session) for nodeid in ids}
         if gaps:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from msgspec.structs import replace
@@ -32,6 +32,8 @@ from .filling import Filled
 from .mask import masked, masked_prints
 from .paths import cassette_folder, named_paths, spec_roots
 from .project import project_of
+
+RERUN: Final = "passed only when it ran again"
 
 
 def unshown(encoded: Iterable[str]) -> list[str]:
@@ -93,7 +95,8 @@ def write_summary(
     written = sum(not item.fault for item in filled)
     for hint in _hints(results, config, written):
         terminal.write_line(hint, yellow=True)
-    if folder := config.getoption("--harness-report"):
+    folder = config.getoption("--harness-report")
+    if folder and not config.option.collectonly:
         target = Path(config.invocation_params.dir / folder)
         _write_report(results, target, config, unread)
         terminal.write_line(masked(f"Report: {target / 'index.html'}"))
@@ -114,6 +117,9 @@ def _hints(results: Sequence[Result], config: pytest.Config, written: int) -> It
     """Yield the commands for expectations that are not reviewed, are empty, or do not hold.
     ``written``: the number of expectations that this run wrote, which the summary names.
     """
+    again = sum(result.reason.startswith(RERUN) for result in results)
+    if again:
+        yield f"{plural(again, 'cell')} passed only when a plugin ran it again; the report has why"
     unreviewed = sum(result.verdict == "unreviewed" for result in results) - written
     if unreviewed > 0:
         them = "it" if unreviewed == 1 else "them"
@@ -178,6 +184,24 @@ def with_filled(encoded: str, filled: Filled) -> str:
     if filled.fault:
         changes = {"verdict": "error", "reason": f"nothing could be {filled.verb}: {filled.fault}"}
     return encode([replace(result, **changes) for result in _decode([encoded])]).decode()
+
+
+def with_rerun(encoded: str, first: str) -> str:
+    """Return the encoded result of a cell that a plugin ran again. A passed one says so.
+    ``first``: the encoded result of its first run.
+    """
+    reasons = [
+        result.reason or next((each.sentence for each in result.findings), result.verdict)
+        for result in _decode([first])
+    ]
+    return encode(
+        [
+            replace(result, reason=f"{RERUN}; the first run was red: {reason}")
+            if result.verdict == "passed"
+            else result
+            for result, reason in zip(_decode([encoded]), reasons, strict=True)
+        ]
+    ).decode()
 
 
 def explain_nothing(terminal: pytest.TerminalReporter) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from errno import EACCES
 from itertools import zip_longest
 from operator import is_
 from pathlib import Path
@@ -237,8 +238,11 @@ def save(path: Path, pieces: Iterable[bytes]) -> None:
 
 def stage(path: Path, pieces: Iterable[bytes], mark: str = "") -> Path:
     """Write a file beside ``path`` with its permissions, and flush it to disk. If anything fails,
-    the new file is deleted. ``mark`` is a part of its name.
+    the new file is deleted. ``mark`` is a part of its name. Raises `PermissionError` if ``path`` is
+    a file that nobody may write.
     """
+    if path.is_file() and not path.stat().st_mode & 0o222:
+        raise PermissionError(EACCES, "the file is read-only", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.{mark}")
     temporary = Path(name)

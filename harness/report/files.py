@@ -17,8 +17,16 @@ from . import render
 from .badges import FOLDER, OPENING
 from .document import RESULTS, Run, unpack
 from .layout import ReportError, page_name
+from .markdown import NAME as SUMMARY
 
 INDEX: Final = "index.html"
+_SENTENCE: Final = "The run has not finished, so there is no report of it."
+_UNFINISHED: Final = {
+    INDEX: "<!doctype html><html lang=en><meta charset=utf-8><title>Not finished</title>"
+    f"<main><p>{_SENTENCE}</main></html>\n",
+    SUMMARY: f"{_SENTENCE}\n",
+}
+"""The pages that a person reads first."""
 
 
 def read_run(path: Path) -> Run:
@@ -40,6 +48,15 @@ def read_run(path: Path) -> Run:
 def write_report(run: Run, baseline: Run | None, target: Path) -> None:
     """Write all files of a report, without secrets, into a folder."""
     write_files(render(_masked(run), baseline), target)
+
+
+def mark_unfinished(target: Path) -> None:
+    """Replace the pages of an earlier report by a sentence, until the run writes its own. Its
+    results stay, because a run may be compared with them.
+    """
+    for name, text in _UNFINISHED.items():
+        if (target / name).is_file():
+            _write(target / name, text)
 
 
 def refuse_file(target: Path) -> None:
@@ -66,14 +83,17 @@ def write_files(files: Mapping[str, str], target: Path) -> None:
     file.
     """
     for name, text in files.items():
-        place = target / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part = place.with_name(f"{place.name}.part")
-        part.unlink(missing_ok=True)
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(place)
+        _write(target / name, text)
     for place in _stale_files(files, target):
         place.unlink()
+
+
+def _write(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = place.with_name(f"{place.name}.part")
+    part.unlink(missing_ok=True)
+    part.write_text(text, encoding="utf-8", newline="\n")
+    part.replace(place)
 
 
 def _stale_files(files: Mapping[str, str], target: Path) -> list[Path]:

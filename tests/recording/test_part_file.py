@@ -20,6 +20,7 @@ from harness.cassettes import CassetteError
 from harness.recording import register
 from harness.recording.cassette import use_cassette
 from harness.recording.part_file import left_behind
+from harness.recording.persister import save
 from tests.recording.clients import (
     EVENTS,
     PATH,
@@ -184,3 +185,15 @@ def test_a_failed_suite_of_vcrpy_names_its_journal(tmp_path: Path, on_exception:
     assert path.exists() == on_exception
     assert bool(notes) != on_exception
     assert all(f"the reads so far are kept in {part_of(path)}" in note for note in notes)
+
+
+def test_a_read_only_cassette_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(b"kept")
+    path.chmod(0o444)
+
+    with pytest.raises(PermissionError, match="the file is read-only"):
+        save(path, [b"new"])
+
+    assert path.read_bytes() == b"kept"
+    assert [*tmp_path.iterdir()] == [path]
