@@ -157,6 +157,7 @@ FULL = """
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+sys.dont_write_bytecode = True  # it would be cut as well
 """
 
 
