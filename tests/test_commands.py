@@ -43,6 +43,11 @@ warnings.warn("deprecated", DeprecationWarning)
 subprocess.run(["sh", "-c", "echo out; echo error >&2"])
 print("last")
 """
+MODULE = """
+import sys
+print(__name__, __file__, sys.argv, sys.path[0], sys.stdin.read())
+sys.exit(3)
+"""
 JUDGE = ("harness", "judge", "shop = shim:replay", "--cassettes")
 COMMANDS = {
     "judge": (*JUDGE, "gemini-api/text:1"),
@@ -52,6 +57,8 @@ COMMANDS = {
     "stdin": ("harness", "import", "-"),
     "pytest": ("pytest", "-q", "-p", "no:cacheprovider", "-p", NO_HYPOTHESIS),
     "python": ("python", "-c", CODE, "a"),
+    "module": ("python", "-m", "shop", "a"),
+    "file": ("python", "shop/__main__.py", "a"),
     "exit with a text": ("python", "-c", "raise SystemExit('bye')"),
     "exception": ("python", "-c", "import nothing_at_all"),
 }
@@ -60,6 +67,8 @@ COMMANDS = {
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "shim.py").write_text(SHIM, encoding="utf-8")
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/__main__.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "test_shop.py").write_text(TEST, encoding="utf-8")
     return tmp_path
 

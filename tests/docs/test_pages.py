@@ -16,7 +16,7 @@ import pytest
 
 from harness.cassettes.yaml import parse
 from tests.conftest import NO_HYPOTHESIS
-from tests.support.commands import run
+from tests.support.commands import MAINS, run
 
 ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "README.md"
@@ -122,11 +122,11 @@ def run_console(text: str, folder: Path, environment: dict[str, str]) -> None:
 
 
 def run_line(command: str, folder: Path, environment: dict[str, str]) -> tuple[int, str]:
-    """The status and the output of a command line. Only ``harness`` and ``pytest`` run in this
-    process, and not with another package or plugin.
+    """The status and the output of a command line. It runs in this process if it is one of `MAINS`,
+    except with another package or plugin.
     """
     words = shlex.split(command)
-    if words[0] in ("harness", "pytest") and "PYTHONPATH" not in environment:
+    if words[0] in MAINS and "PYTHONPATH" not in environment:
         here = run(*words, cwd=folder, environment=environment, merged=True)
         return here.status, here.stdout
     ended = subprocess.run(

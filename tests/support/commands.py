@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import ModuleType
@@ -54,7 +55,7 @@ def run(
     stdin: str = "",
     merged: bool = False,
 ) -> Ended:
-    """Run ``harness …``, ``pytest …``, or ``python -c CODE``.
+    """Run ``harness …``, ``pytest …`` or ``python …``.
 
     The default folder and environment are those of this process. ``merged`` writes stderr to
     stdout. The modules of the command's own project are imported anew, and then forgotten.
@@ -86,14 +87,36 @@ def harness(*arguments: str, **options: Any) -> Ended:
 
 
 def _python() -> None:
-    assert sys.argv[1] == "-c"
-    code = sys.argv.pop(2)
     del sys.argv[0]
-    sys.path.insert(0, "")
-    module, before = ModuleType("__main__"), sys.modules["__main__"]
-    sys.modules["__main__"] = module
+    match sys.argv:
+        case ["-c", code, *_]:
+            del sys.argv[1]
+            sys.path.insert(0, "")
+            _execute(code)
+        case ["-m", name, *_]:
+            del sys.argv[0]
+            sys.path.insert(0, str(Path.cwd()))
+            spec = find_spec(name)
+            if spec and spec.submodule_search_locations:
+                spec = find_spec(f"{name}.__main__")
+            assert spec is not None
+            assert spec.origin is not None
+            sys.argv[0] = spec.origin
+            _execute(Path(spec.origin).read_text("utf-8"), spec.origin, spec.parent)
+        case [file, *_]:
+            path = Path(file).absolute()
+            sys.path.insert(0, str(path.parent))
+            _execute(path.read_text("utf-8"), str(path))
+
+
+def _execute(code: str, file: str = "<string>", package: str | None = None) -> None:
+    """Execute the code as the module ``__main__``."""
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module = ModuleType("__main__")
+    module.__package__ = package
+    module.__file__ = file
     try:
-        exec(compile(code, "<string>", "exec"), vars(module))
+        exec(compile(code, file, "exec"), vars(module))
     finally:
         sys.modules["__main__"] = before
 

@@ -1,11 +1,9 @@
-"""A loopback Gemini for the mind program, the program as a process, and its records."""
+"""A loopback Gemini for the mind program, the program, and its records."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -13,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
+
+from tests.support import commands
 
 Json = dict[str, Any]
 CASSETTES = Path(__file__).parents[3] / "cassettes"
@@ -124,7 +124,7 @@ class Finished(NamedTuple):
 
 
 def run(base_url: str, folder: Path, *arguments: str, **environment: str) -> Finished:
-    """The program as a process in ``folder``, with a key unless ``GEMINI_API_KEY`` is given."""
+    """Run the program in ``folder``, with a key unless ``GEMINI_API_KEY`` is given."""
     clean = {
         name: value
         for name, value in os.environ.items()
@@ -135,18 +135,8 @@ def run(base_url: str, folder: Path, *arguments: str, **environment: str) -> Fin
         | {"GEMINI_API_KEY": "from-the-environment", "GOOGLE_GEMINI_BASE_URL": base_url}
         | environment
     )
-    command = [sys.executable, "-m", "harness.dialects.mind.program", *arguments]
-    ran = subprocess.run(
-        command,
-        cwd=folder,
-        env=known,
-        text=True,
-        encoding="utf-8",
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    return Finished(ran.returncode, ran.stdout, ran.stderr)
+    command = ("python", "-m", "harness.dialects.mind.program", *arguments)
+    return Finished(*commands.run(*command, cwd=folder, environment=known))
 
 
 def text(content: str) -> Json:

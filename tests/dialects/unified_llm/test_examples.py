@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from harness.server import serve
+from tests.support.commands import Ended, run
 
 ROOT = Path(__file__).parents[3]
 CASSETTE = ROOT / "cassettes/gemini-api/unified-llm-attractor.yaml"
@@ -21,24 +20,15 @@ KEYS = (
     *(f"{vendor}_{name}" for vendor in VENDORS for name in ("API_KEY", "BASE_URL")),
 )
 pytestmark = pytest.mark.slow
-"""Each test starts a process."""
 
 REVERSE = "Write a function that reverses a string, in Go."
 
 
-def attractor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def attractor(*arguments: str, **environment: str) -> Ended:
     """Runs the program without any key in its environment."""
     clean = {name: value for name, value in os.environ.items() if name not in KEYS}
-    command = [sys.executable, str(ROOT / "examples" / "attractor.py"), *arguments]
-    return subprocess.run(
-        command,
-        env={**clean, **environment},
-        cwd=ROOT,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
+    command = ("python", str(ROOT / "examples" / "attractor.py"), *arguments)
+    return run(*command, cwd=ROOT, environment={**clean, **environment})
 
 
 def test_attractor_run_completes_a_codergen_turn() -> None:
@@ -52,7 +42,7 @@ def test_attractor_run_completes_a_codergen_turn() -> None:
             GEMINI_BASE_URL=server.base_url,
         )
         assert server.misses == []
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.status, done.stderr) == (0, "")
     assert (
         done.stdout
         == "agent: func Reverse(s string) string {\n\tr := []rune(s)\n\tslices.Reverse(r)\n\treturn string(r)\n}\n"
@@ -62,7 +52,7 @@ def test_attractor_run_completes_a_codergen_turn() -> None:
 @pytest.mark.parametrize(("name", "nodes"), [("gemini", 3), ("search", 4), ("three", 5)])
 def test_attractor_lint_passes_without_a_key(name: str, nodes: int) -> None:
     done = attractor("lint", f"examples/{name}.dot")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.status, done.stderr) == (0, "")
     assert done.stdout == f"examples/{name}.dot: {nodes} nodes, no faults\n"
 
 
@@ -79,7 +69,7 @@ def test_the_agent_searches_and_its_answer_goes_to_the_next_node() -> None:
         )
         assert server.misses == []
         assert len(server.unused) == 1, "all but the exchange of gemini.dot"
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.status, done.stderr) == (0, "")
     assert (
         done.stdout
         == "find: main in cmd/main.go calls Run, for the night.\nreview: Main calls Run at night.\n"
@@ -98,7 +88,7 @@ def test_three_providers_share_one_conversation() -> None:
         )
         assert server.misses == []
         assert server.unused == []
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.status, done.stderr) == (0, "")
     assert done.stdout == (
         "find: main in cmd/main.go calls Run.\n"
         "write: // Run waits until the given time of day.\n"
@@ -108,7 +98,7 @@ def test_three_providers_share_one_conversation() -> None:
 
 def test_without_a_key_the_program_fails_with_a_message() -> None:
     done = attractor("run", "examples/gemini.dot", "--seed", REVERSE)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.status, done.stdout) == (1, "")
     assert (
         done.stderr
         == "attractor: no API key; pass api_key, or set GEMINI_API_KEY or GOOGLE_API_KEY\n"
@@ -125,7 +115,7 @@ def test_an_error_of_the_provider_is_printed() -> None:
             GEMINI_API_KEY="any",
             GEMINI_BASE_URL=server.base_url,
         )
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.status, done.stdout) == (1, "")
     assert done.stderr.startswith("attractor: ")
 
 
