@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from .readings import Span
@@ -52,8 +53,15 @@ class Members:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        spelled = b"|".join(map(_spelled, sorted(names)))
-        self._key: Final = re.compile(
+        self._names: Final = tuple(sorted(names))
+
+    @cached_property
+    def _key(self) -> re.Pattern[bytes]:
+        """The pattern of a name, its quotes and its colon; slow to make, and most texts have no
+        name.
+        """
+        spelled = b"|".join(map(_spelled, self._names))
+        return re.compile(
             rb'(?:"|\\u0022)(?:%b)(\\*+(?:"|(?<=\\)u0022))%b:%b' % (spelled, _BLANK, _BLANK)
         )
 

@@ -5,7 +5,8 @@ notations of named values (`notations`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from typing import Final
 
 from .members import Members
@@ -42,20 +43,14 @@ class NamedValues:
         }
         self._words: Final = (*self._names, *self._beside)
         self._anything: Final = (*map(_spelled, self._words), _ESCAPED_LETTER.pattern)
-        alternatives = {
-            b"names": _alternatives(names),
-            b"all": _alternatives(self.parameters),
-            b"ends": _alternatives({name[start:] for name in names for start in range(len(name))}),
-        }
+        self._value: Final = partial(_pattern, names=frozenset(names), parameters=self.parameters)
         self.finders: Final[tuple[Finder, ...]] = (
             self.members,
-            *(_finder(notation, alternatives) for notation in NOTATIONS),
+            *(_finder(notation, self._value) for notation in NOTATIONS),
         )
         """Each finds the values in one notation. The values in the rest are found after these are
         replaced.
         """
-        self._parts: Final = re.compile(MULTIPART % alternatives)
-        self._prose: Final = re.compile(PROSE % alternatives)
 
     def members(self, body: bytes) -> list[Replacement]:
         """Return the values of members of JSON; a number is replaced by 0."""
@@ -71,7 +66,7 @@ class NamedValues:
         """Return the values in a text that quotes Python's notation, also with cut names."""
         is_quoted = b"'" in text or b'"' in text
         if is_quoted and (GAP in text or any(self._members_in(text))):
-            return _values(self._prose, text)
+            return _values(self._value(PROSE), text)
         return []
 
     def open_at(self, body: bytes) -> int:
@@ -79,7 +74,11 @@ class NamedValues:
         the length of the body.
         """
         open_at = [members.find(body).open_at for members in self._members_in(body)]
-        parts = self._parts.finditer(body.lower()) if b"\n" in body and b"=" in body else iter(())
+        parts = (
+            self._value(MULTIPART).finditer(body.lower())
+            if b"\n" in body and b"=" in body
+            else iter(())
+        )
         part = next((part for part in parts if part.end() == len(body)), None)
         return min([*open_at, part.start() if part else len(body)])
 
@@ -103,9 +102,24 @@ def _lowered(body: bytes) -> Iterator[bytes]:
         yield unescape(part).lower() if _ESCAPED_LETTER.search(lowered) else lowered
 
 
-def _finder(notation: Notation, alternatives: Mapping[bytes, bytes]) -> Finder:
-    pattern = re.compile(notation.pattern % alternatives)
-    return lambda body: _values(pattern, body) if notation.may_have(body) else ()
+@lru_cache(32)
+def _pattern(
+    pattern: bytes, *, names: frozenset[str], parameters: frozenset[str]
+) -> re.Pattern[bytes]:
+    """Return the pattern of a notation with these names; slow to make, and most texts need none."""
+    ends = {name[start:] for name in names for start in range(len(name))}
+    return re.compile(
+        pattern
+        % {
+            b"names": _alternatives(names),
+            b"all": _alternatives(parameters),
+            b"ends": _alternatives(ends),
+        }
+    )
+
+
+def _finder(notation: Notation, value: Callable[[bytes], re.Pattern[bytes]]) -> Finder:
+    return lambda body: _values(value(notation.pattern), body) if notation.may_have(body) else ()
 
 
 def _values(pattern: re.Pattern[bytes], body: bytes) -> list[Replacement]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -31,11 +31,11 @@ class Shape(NamedTuple):
     credential can't be known.
     """
 
-    def pattern(self, text: bytes) -> re.Pattern[bytes]:
+    def pattern(self, text: bytes) -> bytes:
         """Return the pattern of a credential with this text after its beginning."""
         beginning = re.escape(self.beginning)
         behind = b"(?<![%b]%b)" % (self.before, beginning) if self.before else b""
-        return re.compile(beginning + behind + text)
+        return beginning + behind + text
 
 
 _MIXED: Final = rb"(?=[a-z_-]{0,19}[A-Z0-9])"
@@ -135,12 +135,10 @@ _FIND_CUT: Final = {
         if shape.cut is not None
     },
     **{
-        beginning: re.compile(beginning + rb"(?=[A-Za-z._~+/-]*+[0-9])" + _CUT_REST)
+        beginning: beginning + rb"(?=[A-Za-z._~+/-]*+[0-9])" + _CUT_REST
         for beginning in (b"Bearer ", b"bearer ")
     },
-    b"-----BEGIN": re.compile(
-        b"-----BEGIN" + _PRIVATE_KEY + _CUT_REST.replace(b"A-Za-z_-", b"A-Za-z+/=")
-    ),
+    b"-----BEGIN": b"-----BEGIN" + _PRIVATE_KEY + _CUT_REST.replace(b"A-Za-z_-", b"A-Za-z+/="),
 }
 """The beginning of a credential in an excerpt, then the mark of a gap and the end of the
 credential.
@@ -169,6 +167,10 @@ def _finder(patterns: tuple[bytes, ...], *, any_case: bool) -> Any:
     return re2.compile(b"|".join(patterns), options)
 
 
+_compiled: Final = cache(re.compile)
+"""Compiles a pattern when a text first has its beginning, because most texts have none."""
+
+
 def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
     """Start, end and name of each credential in ``data``. A pattern matches only the beginning of a
     credential; `rest` returns its end.
@@ -178,7 +180,7 @@ def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
             continue
         for beginning, name, pattern in shapes:
             if beginning in data:
-                for match in pattern.finditer(data):
+                for match in _compiled(pattern).finditer(data):
                     yield match.start(match.lastindex or 0), match.end(), name
 
 
@@ -186,7 +188,7 @@ def find_cut_shapes(text: bytes) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and name of the credentials that are cut at a gap."""
     for beginning, pattern in _FIND_CUT.items():
         if beginning in text:
-            for match in pattern.finditer(text):
+            for match in _compiled(pattern).finditer(text):
                 yield *match.span(), "a cut credential"
 
 
