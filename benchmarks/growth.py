@@ -13,7 +13,8 @@ from harness.dialects import DIALECTS
 from harness.pipeline.replay import replay
 from harness.providers import PROVIDERS
 from harness.recording.journal_writer import FrameBuffer
-from harness.specs import SpecError, read_spec
+from harness.specs.reader import read_spec
+from harness.specs.spec_error import SpecError
 from harness.stream.framing import frame_by_content
 from harness.stream.tool_code import Splitter, ToolCodeBlock, parse_body
 

@@ -19,7 +19,7 @@ from harness.cassettes import Cassette, Exchange, Origin, dumps
 from harness.dialects import DIALECTS
 from harness.judging.judge import Cell, judge
 from harness.pipeline.replay import Normalized, frames_of, replay
-from harness.specs import Case
+from harness.specs.models import Case
 from harness.stream.session import Session
 
 from .measure import MODEL, URL, exchange_of, processor_times

@@ -25,10 +25,10 @@ from harness.facts import REASONS
 from harness.project.project import shipped_features
 from harness.pytest_plugin import fixtures
 from harness.pytest_plugin.options import pytest_addoption
-from harness.specs import read_features
 from harness.specs.matching import compare, sides
 from harness.specs.matching.operators import OPERATORS
 from harness.specs.models import Case, Feature, KnownFailing, Outcome, SpecFile, Turn
+from harness.specs.reader import read_features
 
 SCHEMA: Final = Path(__file__).parents[1] / "results.schema.json"
 

@@ -20,7 +20,7 @@ from .asked import Asked, FailingService, FaultReaction, Reaction, SentRequest
 from .raised import place_of
 
 if TYPE_CHECKING:
-    from harness.specs import Case  # slow to import, and a guest does not need it
+    from harness.specs.models import Case  # slow to import, and a guest does not need it
 
 Normalize = Callable[[Exchange, str | None, bool | None], Normalized]
 """Normalizes an exchange as a provider, or returns the earlier result for the same exchange.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import inspect
 import sys
 import time
 import weakref
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from difflib import get_close_matches
@@ -18,7 +16,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.facts import Entry, Skipped
 from harness.providers import PROVIDERS
@@ -30,6 +28,9 @@ from .json_data import json_of_native
 from .raised import raised_by, trim
 from .reply import Reply, ReplyLevel, called, checked_facts
 from .wires import text_of_bytes
+
+if TYPE_CHECKING:
+    import asyncio  # slow to import, and only a function needs it
 
 _EXPECTED: Final[Mapping[ReplyLevel, str]] = {
     "facts": "pairs (native, [facts])",
@@ -160,6 +161,8 @@ class InProcess:
         self._open()
 
     def _open(self) -> None:
+        import asyncio  # slow to import
+
         self._loop = asyncio.Runner()
         self._end = weakref.finalize(self, _outside_loops, self._loop.close)
 
@@ -183,11 +186,15 @@ def _outside_loops(call: Callable[[], None]) -> None:
     if not _loop_runs():
         call()
         return
+    from concurrent.futures import ThreadPoolExecutor  # slow to import
+
     with ThreadPoolExecutor(1) as executor:
         executor.submit(copy_context().run, call).result()
 
 
 def _loop_runs() -> bool:
+    import asyncio  # slow to import
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:

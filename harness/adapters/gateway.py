@@ -7,7 +7,6 @@ and the results of its calls back to the gateway.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import time
@@ -171,6 +170,8 @@ class Gateway:
         """Return the status and body of the answer, and the fault that ended it early, if there is
         one.
         """
+        import http.client  # slow to import
+
         key = os.environ.get(GATEWAY_KEY) or NO_KEY
         headers = {
             "content-type": "application/json",

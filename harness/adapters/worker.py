@@ -6,14 +6,13 @@ protocol of `harness.adapters.program`, and writes each event when it arrives.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import convert
 
@@ -26,6 +25,9 @@ from .function import FunctionAsker
 from .process import OUT
 from .program import Program
 from .reply import Reply, ReplyLevel
+
+if TYPE_CHECKING:
+    import asyncio  # slow to import, and only the guest needs it
 
 
 def worker_program(target: str, level: ReplyLevel, folder: Path, *, served: bool) -> Program:
@@ -66,6 +68,8 @@ class _WrittenReply(Reply):
 
 def main(words: list[str]) -> None:
     """Import the function, write the hello line, and answer one line after the other."""
+    import asyncio  # slow to import
+
     served, level, folder, target = words
     try:
         function = FunctionAsker(

@@ -17,13 +17,8 @@ from harness.cassettes.validation import unknown
 from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
 from harness.project.configuration import add_folders, folders_of, project_of
-from harness.project.project import (
-    Project,
-    kind_of,
-    read_text,
-    unheaded,
-    yaml_files,
-)
+from harness.project.folders import read_text, yaml_files
+from harness.project.project import Project, kind_of, unheaded
 from harness.project.unused import (
     OUTSIDE,
     Unused,
@@ -34,7 +29,9 @@ from harness.project.unused import (
     unused_of,
 )
 from harness.proving.mutation import kill_names
-from harness.specs import Case, SpecError, read_features
+from harness.specs.models import Case
+from harness.specs.reader import read_features
+from harness.specs.spec_error import SpecError
 from harness.stream.printable import plural, printable
 
 from .output import paint, with_progress

@@ -25,7 +25,7 @@ from harness.pipeline.show import list_exchanges, show_frames
 from harness.project.configuration import add_specs, project_of
 from harness.project.recordings import STDIN, load_recording, number_in, read_stdin
 from harness.providers import PROVIDERS, STATED
-from harness.specs import LAYERS, json_schema
+from harness.specs.models import LAYERS, json_schema
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.printable import plural, printable, printable_lines

@@ -14,7 +14,7 @@ from typing import Final
 from harness.cassettes import Cassette, CassetteError, is_cassette
 from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
-from harness.project.project import SUFFIXES, yaml_files
+from harness.project.folders import SUFFIXES, yaml_files
 from harness.recording.locks import lock
 from harness.recording.persister import commit, stage
 from harness.recording.stock_cassettes import is_stock

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import pdb
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -53,7 +52,7 @@ from harness.judging.results import Result, ResultsError, encode_item
 from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, losses_of
 from harness.project.corpus import choose, corpus_folder, fetched, read_lock
-from harness.project.project import files_below
+from harness.project.folders import files_below
 from harness.project.recordings import check_number, find_recording, load_recording
 from harness.project.suite import CASSETTES, is_of_suite, suite_name
 from harness.providers import PROVIDERS
@@ -535,6 +534,7 @@ def _adapters(text: str, parsed: argparse.Namespace, losses: Losses, number: int
 
 def _debugged(adapter: Adapter) -> Adapter:
     """Return the adapter, with the debugger at each exception that it raises."""
+    import pdb  # slow to import
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
         output = adapter.run(exchange, options)

@@ -214,7 +214,7 @@ FAULTS: Final = (
     "harness.sweep.stream:SweepError",
     "harness.pipeline.replay:ReplayError",
     "harness.report:ReportError",
-    "harness.specs:SpecError",
+    "harness.specs.spec_error:SpecError",
     "harness.stream.generation:TranslationError",
 )
 """The exceptions that a user causes. Their message is the whole output. They are imported after an
@@ -257,7 +257,7 @@ def _run(arguments: Sequence[str]) -> int:
         place = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{place}{error.strerror or error}")
     except tuple(map(resolve_name, FAULTS)) as error:
-        from harness.specs import SpecError  # start-up time
+        from harness.specs.spec_error import SpecError  # start-up time
 
         text = str(error)
         return _refuse(*text.split("\n") if isinstance(error, SpecError) else (text,))

@@ -8,10 +8,11 @@ from typing import Final
 from harness.adapters.named import NamedAdapter
 from harness.dialects import DIALECTS
 from harness.project.configuration import add_folders, folders_of, project_of
-from harness.project.project import kind_of, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import kind_of
 from harness.proving.mutation import prove
 from harness.proving.mutation.table import kill_table
-from harness.specs import SpecError
+from harness.specs.spec_error import SpecError
 from harness.stream.printable import printable
 
 from .named_adapter import adapter_named

@@ -26,7 +26,7 @@ from harness.recording.policy import status_of, unusual_ends
 from harness.recording.run import Spent, record_requests
 from harness.recording.settings import Limits, Settings
 from harness.recording.tape import MAX_ANSWER_BYTES, MAX_ANSWER_S
-from harness.specs import Case
+from harness.specs.models import Case
 from harness.stream.generation import TranslationError
 from harness.stream.printable import plural, printable
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from harness.cassettes import CassetteError
 from harness.pipeline.request import DEFAULT_PROVIDER
-from harness.project.project import Project, kind_of, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import Project, kind_of
 from harness.providers import PROVIDERS
 from harness.recording.asks import NotRecordable, ask_again, ask_request, ask_runs, ask_turns
 from harness.recording.run import Asks
-from harness.specs import Case, SpecError
+from harness.specs.models import Case
+from harness.specs.spec_error import SpecError
 
 from .output import note
 

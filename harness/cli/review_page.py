@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 
 from harness.cassettes.redaction.secrets import mask
 from harness.project.review import Review, SpecChange
-from harness.specs import SpecError
+from harness.specs.spec_error import SpecError
 from harness.stream.printable import plural, printable
 
 from .demo import open_url

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from harness.cassettes import CassetteError
 from harness.dialects import DIALECTS
-from harness.project.project import yaml_files
+from harness.project.folders import yaml_files
 from harness.project.recordings import find_recording, load_recording
 from harness.providers import PROVIDERS
 from harness.server import Server

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
@@ -430,6 +429,8 @@ def _spread(
     if len(adapters) == 1:
         yield from (judge(item, adapters[0]) for item in items)
         return
+    from concurrent.futures import ThreadPoolExecutor  # slow to import
+
     free: SimpleQueue[Adapter] = SimpleQueue()
     for adapter in adapters:
         free.put(adapter)

@@ -39,8 +39,8 @@ from harness.pipeline.replay import (
     plain_frame,
 )
 from harness.pipeline.request import DEFAULT_PROVIDER, request_translator
-from harness.specs import Case
 from harness.specs.matching import Mismatch, MismatchKind, compare, sides
+from harness.specs.models import Case
 from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 

@@ -15,7 +15,8 @@ from typing import Any, Final
 from harness.cassettes import CassetteError, Exchange
 from harness.dialects.dialect import Payload, RequestTranslator
 from harness.providers import PROVIDERS, Provider
-from harness.specs import RECORDED, Case, Turn
+from harness.specs.checks import RECORDED
+from harness.specs.models import Case, Turn
 from harness.stream.generation import ToolOutcome, TranslationError
 from harness.stream.json_codec import decode_json, decode_object
 from harness.stream.session import Session

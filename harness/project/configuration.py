@@ -13,7 +13,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.adapters import AdapterError
 from harness.adapters.declarations import declared_losses
@@ -21,7 +21,10 @@ from harness.adapters.named import NamedAdapter, read_line
 from harness.facts import DeclaredLoss
 from harness.pipeline.replay import ReplayError
 
-from .project import Project, read_text
+from .folders import read_text
+
+if TYPE_CHECKING:
+    from .project import Project  # it imports the specs, which few commands need
 
 SPECS: Final = "harness_specs"
 CASSETTES: Final = "harness_cassettes"
@@ -63,6 +66,8 @@ def project_of(parsed: argparse.Namespace) -> Project:
     """Return the project of a command with ``--specs`` and ``--cassettes``. Raises `ReplayError` if
     the configuration can't be read.
     """
+    from .project import Project  # slow to import, because it imports the specs
+
     project = Project(*folders_of(parsed))
     project.adapters |= adapters_of()
     return project

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from harness.cassettes import CassetteError
 
-from .project import nearest_name
+from .folders import nearest_name
 
 LOCK: Final = Path(__file__).with_name("corpus.lock.jsonl")
 FOLDER: Final = "HARNESS_CORPUS"

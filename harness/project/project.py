@@ -6,7 +6,6 @@ folder.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,25 +24,13 @@ from harness.cassettes.load import load
 from harness.dialects import DIALECTS
 from harness.judging.judge import Cell, NormalizedOnce
 from harness.providers import PROVIDERS
-from harness.specs import (
-    LAYERS,
-    Case,
-    Feature,
-    Kept,
-    SpecError,
-    is_features,
-    is_spec,
-    read_features,
-    read_spec,
-)
+from harness.specs.kept import Kept
+from harness.specs.models import LAYERS, Case, Feature
+from harness.specs.reader import is_features, is_spec, read_features, read_spec
 
+from .folders import SUFFIXES, names_below, nearest_name, read_text, shown_path, yaml_files
 from .suite import CASSETTES, FEATURES
 
-SUFFIXES: Final = (".yaml", ".yml")
-_LONGEST: Final = 100
-"""The number of characters of a name that are compared with other names. The time for that grows
-with the square of the number.
-"""
 KEPT: Final = 8
 """The number of cassettes that stay in memory. Most cases of one file use the same cassette."""
 SMALL: Final = 64 * 1024
@@ -149,7 +136,7 @@ class Project:
         own = [
             path for root in self.specs for path in yaml_files(root) if kind_of(path) == "features"
         ]
-        texts = [(_shown(path), read_text(path)) for path in own] or [shipped_features()]
+        texts = [(shown_path(path), read_text(path)) for path in own] or [shipped_features()]
         return [feature for name, text in texts for feature in read_features(text, name)]
 
     def cells(self, path: Path) -> list[Cell]:
@@ -203,7 +190,7 @@ class Project:
         """
         return read_spec(
             read_text(path),
-            _shown(path),
+            shown_path(path),
             dialects=DIALECTS,
             providers=PROVIDERS,
             features={feature.id for feature in self.features},
@@ -247,7 +234,7 @@ class Project:
     def _cassette(self, name: str) -> Cassette:
         path = self._path_to_read(name)
         if path is None:
-            own = _shown(self.cassette_path(name))
+            own = shown_path(self.cassette_path(name))
             raise CassetteError(f"no cassette {name}: {own} does not exist; {self._way_out(name)}")
         stat = path.stat()
         if stat.st_size > SMALL:
@@ -297,34 +284,6 @@ def _path_below(folder: Path, name: str) -> Path:
     return path
 
 
-def names_below(folder: Path) -> list[str]:
-    """Return the names of all cassettes in a folder and its subfolders. A file outside of the
-    folder has no name, even if a link leads to it.
-    """
-    folder = folder.resolve()
-    return [
-        path.relative_to(folder).with_suffix("").as_posix()
-        for path in yaml_files(folder)
-        if path.resolve().is_relative_to(folder)
-    ]
-
-
-def nearest_name(name: str, names: Iterable[str]) -> str | None:
-    """Return the most similar name of a cassette, if possible in the same folder; None if no name
-    is similar. A name in another folder must be more similar.
-    """
-    folder, _, last = name[:_LONGEST].rpartition("/")
-    beside: dict[str, str] = {}
-    elsewhere: dict[str, str] = {}
-    for cassette in names:
-        above, _, own = cassette.rpartition("/")
-        (beside if above == folder else elsewhere).setdefault(own, cassette)
-    for known, cutoff in ((beside, 0.6), (elsewhere, 0.8)):
-        if near := difflib.get_close_matches(last, known, 1, cutoff):
-            return known[near[0]]
-    return None
-
-
 def kind_of(path: Path) -> Literal["spec", "features", "other"]:
     """Return the kind of a YAML file, from its first words. A file of the kind ``other`` may have
     any encoding.
@@ -343,41 +302,6 @@ def unheaded(data: bytes) -> str:
     )
 
 
-def yaml_files(folder: Path) -> Iterator[Path]:
-    """Yield the YAML files in a folder and its subfolders, also through links, in order; or the
-    file itself.
-    """
-    if folder.is_file():
-        yield folder
-    yield from (path for path in files_below(folder) if path.suffix in SUFFIXES)
-
-
-def files_below(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder and its subfolders, also through links, in order."""
-    paths: list[Path] = []
-    for place, folders, files in os.walk(folder, followlinks=True):
-        folders[:] = [name for name in folders if not leads_round(Path(place, name))]
-        paths += [Path(place, name) for name in files]
-    yield from filter(Path.is_file, sorted(paths))
-
-
-def leads_round(path: Path) -> bool:
-    """Return whether a path is a link to a folder that contains the link."""
-    if not path.is_symlink():
-        return False
-    return path.resolve() in {parent.resolve() for parent in path.absolute().parents}
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file with its own line ends. Raises `SpecError` if it is not UTF-8."""
-    try:
-        return path.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        raise SpecError(
-            _shown(path), [(1, f"not UTF-8 at byte {error.start}; save the file as UTF-8")]
-        ) from None
-
-
 def shipped_features() -> tuple[str, str]:
     """Return the path and the text of the checklist file of the package."""
     return str(FEATURES), FEATURES.read_text(encoding="utf-8")
@@ -389,8 +313,3 @@ def _below(path: Path, root: Path) -> Path | None:
     """
     places = (Path(os.path.normpath(path.absolute())), path.resolve())
     return next((at.relative_to(root) for at in places if at.is_relative_to(root)), None)
-
-
-def _shown(path: Path) -> str:
-    """Return the path, relative to the working folder if it is in that folder."""
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -15,7 +15,7 @@ from harness.cassettes.yaml import MAX_BYTES
 
 from .configuration import cassettes_of
 from .corpus import corpus_folder
-from .project import SUFFIXES, names_below, nearest_name
+from .folders import SUFFIXES, names_below, nearest_name
 from .suite import CASSETTES
 
 STDIN: Final = "-"

@@ -12,7 +12,6 @@ from harness.cassettes import CassetteError
 from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
 from harness.pipeline.show import show_frames
-from harness.specs import SpecError
 from harness.specs.review import (
     Hunk,
     accepted,
@@ -22,9 +21,11 @@ from harness.specs.review import (
     rejected,
     unreviewed_cases,
 )
+from harness.specs.spec_error import SpecError
 
 from .before_update import before_update, forget_before, keep_before
-from .project import Project, kind_of, read_text, yaml_files
+from .folders import read_text, yaml_files
+from .project import Project, kind_of
 
 
 @dataclass(frozen=True, slots=True)

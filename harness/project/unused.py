@@ -16,12 +16,13 @@ from harness.cassettes import CassetteError
 from harness.judging.attempts import attempts_after
 from harness.pipeline.replay import is_answer
 from harness.recording.part_file import FOLDER, make_state_folder
-from harness.specs import Case, SpecError
+from harness.specs.models import Case
+from harness.specs.spec_error import SpecError
 from harness.stream.printable import plural
 
-from .folders import LEFT_OUT
+from .folders import LEFT_OUT, SUFFIXES, yaml_files
 from .mentions import Mentions
-from .project import SUFFIXES, Project, kind_of, yaml_files
+from .project import Project, kind_of
 
 _CONFIGURATIONS: Final = frozenset(
     {"pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", "pyvenv.cfg"}

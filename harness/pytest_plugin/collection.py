@@ -36,7 +36,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     roots = (*spec_roots(config), cassette_folder(config))
     if not collection_path.is_symlink() or below(collection_path, roots) is None:
         return None
-    from harness.project.project import leads_round
+    from harness.project.folders import leads_round
 
     if leads_round(collection_path):
         return True

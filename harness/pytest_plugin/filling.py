@@ -18,8 +18,10 @@ import msgspec
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import guard
 from harness.project.before_update import before_update, keep_before
-from harness.project.project import read_text
-from harness.specs import ExpectationChange, Fill, SpecError, Update, change_all
+from harness.project.folders import read_text
+from harness.specs.accept import ExpectationChange, Fill, change_all
+from harness.specs.spec_error import SpecError
+from harness.specs.update import Update
 
 
 class Written(TypedDict):

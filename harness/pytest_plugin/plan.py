@@ -20,7 +20,7 @@ from harness.judging.judge import Cell, blank_result
 from harness.judging.laws.judge import LawCell, blank_law_result
 from harness.judging.results import Result, encode, unjudged
 from harness.project.project import kind_of
-from harness.specs import SpecError
+from harness.specs.spec_error import SpecError
 
 from .failures import Gap
 from .items import command_of

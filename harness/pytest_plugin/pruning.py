@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from harness.project.project import SUFFIXES
+from harness.project.folders import SUFFIXES
 from harness.project.unused import (
     OUTSIDE,
     is_outside,

@@ -24,7 +24,9 @@ from harness.judging.judge import Cell, Fixture, Judgement, judge, resolve_fixtu
 from harness.judging.results import VERDICTS, Result
 from harness.pipeline.replay import ReplayError, has_content
 from harness.project.project import Project, kind_of, unheaded
-from harness.specs import RECORDED, SpecError, expectation_of
+from harness.specs.checks import RECORDED
+from harness.specs.spec_error import SpecError
+from harness.specs.volatile import expectation_of
 from harness.stream.printable import printable
 
 from .failures import HarnessWarning

@@ -17,15 +17,16 @@ from harness.cassettes.redaction.secrets import mask
 from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.judge import NOTHING_EXPECTED
 from harness.judging.results import VERDICTS, Result, decode, encode
+from harness.project.folders import yaml_files
 from harness.project.identity import commit_of, project_name
-from harness.project.project import kind_of, yaml_files
+from harness.project.project import kind_of
 from harness.project.suite import is_suite, suite_name
 from harness.project.unused import unused_of
 from harness.report import Run, Unread, summary
 from harness.report.document import Judged
 from harness.report.files import read_run, write_report
 from harness.report.header import choose_day, make_header
-from harness.specs import SpecError
+from harness.specs.spec_error import SpecError
 from harness.stream.printable import plural, printable
 
 from .filling import Filled

@@ -12,7 +12,7 @@ from harness.pipeline.conversation import next_prompt
 from harness.pipeline.replay import replay
 from harness.pipeline.request import ask, request_translator
 from harness.providers import PROVIDERS, detect_provider
-from harness.specs import Case
+from harness.specs.models import Case
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.prompt import Message, Prompt, Text

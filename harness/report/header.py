@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from harness.dialects import DIALECTS
 from harness.judging.results import Result
 from harness.providers import PROVIDERS
-from harness.specs import Feature
 from harness.stream.printable import shorten
 
 from .document import Header, Judged, Named, Unread
 from .layout import ReportError
+
+if TYPE_CHECKING:
+    from harness.specs.models import Feature  # slow to import, and `harness judge` needs no spec
 
 PACKAGE: Final = "gemini-conformance"
 

@@ -20,7 +20,7 @@ import yaml
 from harness.cassettes.validation import bare, show
 from harness.cassettes.yaml import YamlError, parse
 
-from .models import SpecError
+from .spec_error import SpecError
 
 _FOREIGN: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 """Characters that JSON allows and YAML refuses, or folds as a line end."""

@@ -7,7 +7,7 @@ expectation is any JSON value, so its shape is not checked here: `checks` looks 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal
@@ -49,24 +49,6 @@ _NAME, _DOTTED, _LINK, _SENTENCE, _THREAD = PATTERNS
 
 # date.fromisoformat also reads other forms, such as 20261128 and 2026-W48-6.
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
-
-
-class SpecError(ValueError):
-    """A spec that cannot be used, by a fault of its author.
-
-    ``problems`` holds all faults as ``(line, message)``, lines from 1. The text of the exception
-    has one line ``path:line: message`` for each.
-    """
-
-    def __init__(self, path: str, problems: Sequence[tuple[int, str]]) -> None:
-        self.path = path
-        self.problems = list(problems)
-        place = path or "line "
-        super().__init__(
-            "\n".join(
-                f"{place}{':' if path else ''}{line}: {message}" for line, message in self.problems
-            )
-        )
 
 
 def _given(value: object) -> object:

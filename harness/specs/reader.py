@@ -24,7 +24,8 @@ from harness.stream.json_path import Steps
 from .checks import KnownNames, case_faults, repeated
 from .kept import Kept, keep, key_of, recall
 from .lines import DEPTH, Lines
-from .models import FORMAT, PATTERNS, Case, Feature, FeaturesFile, SpecError, SpecFile
+from .models import FORMAT, PATTERNS, Case, Feature, FeaturesFile, SpecFile
+from .spec_error import SpecError
 
 _File = TypeVar("_File", SpecFile, FeaturesFile)
 _Line = Callable[[Steps], int]

@@ -27,7 +27,7 @@ from .accept import (
     spec_error,
 )
 from .matching import compare
-from .models import SpecError
+from .spec_error import SpecError
 
 _REVIEWED: Final = re.compile(r"\s*(- )?reviewed: no\s*")
 _INDEX: Final = re.compile(r"\[\d+(\.\.\d+)?\]")

@@ -15,10 +15,10 @@ from harness.cli.main import COMMANDS
 from harness.facts import REASONS
 from harness.project.project import shipped_features
 from harness.report import schema
-from harness.specs import read_features
 from harness.specs.matching import compare
 from harness.specs.matching.operators import OPERATORS
 from harness.specs.models import Case, json_schema
+from harness.specs.reader import read_features
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -11,7 +11,8 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.cassettes.yaml import parse
-from harness.project.project import Project, kind_of, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import Project, kind_of
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "threads.md"

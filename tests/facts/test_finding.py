@@ -46,7 +46,7 @@ from harness.judging.results import Result, decode, encode
 from harness.pipeline.replay import replay
 from harness.providers.oracle import gather_messages, read_messages
 from harness.providers.second_turn import result_with_image
-from harness.specs import Case
+from harness.specs.models import Case
 from harness.stream.exchange import Exchange, Origin
 from harness.stream.json_codec import Json
 from tests.support.facts_adapters import facts_adapter

@@ -7,7 +7,8 @@ from typing import Any
 
 from harness import Exchange
 from harness.judging.judge import Cell
-from harness.project.project import kind_of, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import kind_of
 from harness.stream.session import Session
 from tests.faulty.faults import CASSETTE, PROJECT, ROOT
 from tests.faulty.pipeline import AnswerFault

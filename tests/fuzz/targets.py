@@ -16,7 +16,8 @@ import harness
 from harness.cassettes import CassetteError, dumps, importers, loads
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS, Answer
-from harness.specs import SpecError, is_features, read_features, read_spec
+from harness.specs.reader import is_features, read_features, read_spec
+from harness.specs.spec_error import SpecError
 from harness.stream.events import Event
 from harness.stream.framing import Frame, FramingError, frame_by_content
 from harness.stream.tool_code import Splitter, ToolCodeBlock, parse_body

@@ -24,9 +24,10 @@ from harness.judging.evidence import (
 )
 from harness.judging.judge import MAX_FINDING_TEXT, Cell, judge
 from harness.judging.results import MOST_READS, Evidence, Read, Result
-from harness.project.project import Project, kind_of, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import Project, kind_of
 from harness.providers import with_provider
-from harness.specs import Case
+from harness.specs.models import Case
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse&key=AIzaSecret"
 FIRST = 'data: {"candidates": [{"content": {"parts": [{"text": "Hé"}]}}]}\r\n\r\n'.encode()

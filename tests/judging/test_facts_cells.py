@@ -29,7 +29,7 @@ from harness.judging.judge import Cell, judge
 from harness.judging.results import Result
 from harness.project.project import Project
 from harness.report.tally import by_feature
-from harness.specs import Case
+from harness.specs.models import Case
 from tests.judging.laws.test_facts_adapters import dropped, without_signatures
 from tests.support.facts_adapters import facts_adapter, with_facts, with_native
 

@@ -12,7 +12,7 @@ import pytest
 from harness.adapters import ADAPTERS, Adapter, Output, RunOptions, user_adapter
 from harness.judging.invented_ids import compare_with_ids
 from harness.judging.judge import Cell, judge
-from harness.specs import Case
+from harness.specs.models import Case
 from harness.stream.exchange import Cassette, Exchange, Origin
 from harness.stream.json_codec import Json
 

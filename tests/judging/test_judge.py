@@ -23,7 +23,7 @@ from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
 from harness.judging.judge import Cell, judge
 from harness.judging.results import Result
 from harness.providers import with_provider
-from harness.specs import Case
+from harness.specs.models import Case
 
 URL = (
     "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"

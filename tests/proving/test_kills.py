@@ -10,9 +10,10 @@ import pytest
 
 from harness.cassettes import Cassette, Exchange, Origin
 from harness.judging.judge import Cell
-from harness.project.project import Project, kind_of, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import Project, kind_of
 from harness.proving.mutation import kill_names, named_mutant_fault, prove
-from harness.specs import Case
+from harness.specs.models import Case
 
 ROOT = Path(__file__).parents[2]
 BODY = b'data: {"candidates": [{"content": {"parts": [{"text": "Hello"}]}, "finishReason": "STOP"}]}\n\n'

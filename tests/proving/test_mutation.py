@@ -18,7 +18,8 @@ from harness.cli.main import main
 from harness.dialects import DIALECTS
 from harness.facts import Entry, Finish, Text, Transcript, Usage
 from harness.pipeline.replay import replay
-from harness.project.project import Project, kind_of, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import Project, kind_of
 from harness.proving.mutation import (
     ALL,
     ENOUGH,

@@ -17,7 +17,7 @@ from harness.judging.laws import LAWS
 from harness.providers import PROVIDERS
 from harness.providers.oracle import gather_body
 from harness.proving.strategies import exchanges, wild_exchanges
-from harness.specs import read_spec
+from harness.specs.reader import read_spec
 from tests.support.strategies import cassettes, specs
 
 FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck))

@@ -18,7 +18,8 @@ from harness.judging.results import (
     LayerView,
     Result,
 )
-from harness.project.project import Project, kind_of, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import Project, kind_of
 from harness.report import Header, Run, render
 from harness.report.details import MAX_WITH_LAYERS
 from harness.report.header import make_header

@@ -10,7 +10,8 @@ import pytest
 
 from harness.judging.judge import resolve_fixture
 from harness.judging.results import Result
-from harness.project.project import Project, kind_of, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import Project, kind_of
 from harness.report import Run, render
 from harness.report.document import pack, unpack
 from harness.stream.exchange import Exchange

@@ -7,7 +7,8 @@ import re
 from harness.cassettes import Exchange, Request
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS, with_provider
-from harness.specs import Case, read_spec
+from harness.specs.models import Case
+from harness.specs.reader import read_spec
 
 URL = (
     "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"

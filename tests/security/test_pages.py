@@ -12,7 +12,7 @@ import pytest
 
 from harness.cassettes import Cassette, Origin, dumps
 from harness.report import Run, render
-from harness.specs import SpecError
+from harness.specs.spec_error import SpecError
 from tests.security.samples import COMMANDING, SPEC, exchange, spec
 from tests.support.report_samples import HEADER, HOSTILE, HOSTILE_HEADER, hostile, result
 

@@ -12,11 +12,12 @@ from harness.cassettes import CassetteError, Origin
 from harness.cassettes.journal import Answered, Started
 from harness.cassettes.redaction.secrets import guard
 from harness.cli.main import main
-from harness.project.project import Project, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import Project
 from harness.recording.journal_writer import JournalWriter
 from harness.recording.persister import save
 from harness.report import Header, Named, Run, render
-from harness.specs import SpecError
+from harness.specs.spec_error import SpecError
 from tests.security.samples import SPEC, spec
 from tests.support.report_samples import HEADER, result
 

@@ -14,7 +14,7 @@ import yaml
 from harness import replay
 from harness.cassettes import CassetteError, loads
 from harness.cassettes.importers import read
-from harness.specs import SpecError
+from harness.specs.spec_error import SpecError
 from tests.security.samples import TEXT, exchange, spec
 
 DEEP = 200_000

@@ -18,7 +18,8 @@ from harness.judging.judge import Cell, resolve_fixture, run_cell
 from harness.judging.laws.round_trip import nothing_goes_back
 from harness.pipeline.replay import frames_of
 from harness.pipeline.request import ask
-from harness.project.project import Project, kind_of, yaml_files
+from harness.project.folders import yaml_files
+from harness.project.project import Project, kind_of
 from harness.providers import PROVIDERS, Identity
 from harness.server.refusals import find_broken_rules, given_by
 from harness.server.refusals.tools import TOOL_RULES

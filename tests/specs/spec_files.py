@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness.specs import Case, SpecError, read_spec
+from harness.specs.models import Case
+from harness.specs.reader import read_spec
+from harness.specs.spec_error import SpecError
 
 KNOWN: dict[str, Any] = {
     "dialects": ["anthropic", "unified-llm"],

@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.cassettes.yaml import parse
-from harness.specs import Fill, SpecError, accept, change_all
+from harness.specs.accept import Fill, accept, change_all
+from harness.specs.spec_error import SpecError
 
 EMPTY = """\
 # A comment.

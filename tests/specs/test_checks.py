@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from harness.specs import SpecError, cassette_fault
+from harness.specs.checks import cassette_fault
+from harness.specs.spec_error import SpecError
 
 from .spec_files import SMALL, WHOLE, edited, problems, read
 

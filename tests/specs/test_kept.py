@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from harness.cassettes.yaml import parse_located
-from harness.specs import SpecFile, kept, reader
+from harness.specs import kept, reader
 from harness.specs.checks import KnownNames
 from harness.specs.lines import DEPTH, Lines
+from harness.specs.models import SpecFile
 
 SPECS = Path(__file__).parents[2] / "specs"
 KNOWN = KnownNames(

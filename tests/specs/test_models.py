@@ -9,8 +9,10 @@ import pytest
 
 from harness.dialects import DIALECTS
 from harness.facts import ASPECTS
-from harness.specs import Case, SpecError, json_schema, read_features
 from harness.specs.matching.operators import OPERATORS
+from harness.specs.models import Case, json_schema
+from harness.specs.reader import read_features
+from harness.specs.spec_error import SpecError
 
 FEATURES = Path(__file__).parents[2] / "specs" / "features.yaml"
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from harness.specs import Case, is_features, is_spec, read_features
+from harness.specs.models import Case
+from harness.specs.reader import is_features, is_spec, read_features
 
 from .spec_files import SMALL, WHOLE, edited, failure, read
 

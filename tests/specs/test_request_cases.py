@@ -16,7 +16,9 @@ from harness.cassettes import Cassette, Exchange, Origin, Request
 from harness.dialects.dialect import RequestTranslator
 from harness.judging.judge import Cell, judge
 from harness.providers import with_provider
-from harness.specs import Case, SpecError, read_spec
+from harness.specs.models import Case
+from harness.specs.reader import read_spec
+from harness.specs.spec_error import SpecError
 from harness.stream.generation import ToolOutcome, TranslationError
 from harness.stream.prompt import Message, Opaque, Prompt, Text
 from harness.stream.session import Session

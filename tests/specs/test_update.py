@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.specs import SpecError, Update, change_all, expectation_of
+from harness.specs.accept import change_all
 from harness.specs.matching import compare
+from harness.specs.spec_error import SpecError
+from harness.specs.update import Update
+from harness.specs.volatile import expectation_of
 
 SPEC = """\
 harness: 1

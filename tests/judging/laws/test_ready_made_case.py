@@ -20,7 +20,7 @@ from harness.judging.metamorphic.catalogue import SPELLINGS
 from harness.judging.metamorphic.reads import cuts_of
 from harness.pipeline.replay import replay as our_replay
 from harness.providers import PROVIDERS
-from harness.specs import read_spec
+from harness.specs.reader import read_spec
 from harness.stream.exchange import Exchange as AnyExchange
 from tests.support.adapters import events_of, payloads_of
 from tests.support.signed_call import ANSWER, EXCHANGE

@@ -21,7 +21,7 @@ from harness.recording.drift.severity import (
     place_of,
 )
 from harness.recording.drift.shape import AnswerShape, presence_of, shape_of
-from harness.specs import read_features
+from harness.specs.reader import read_features
 from harness.stream.exchange import Exchange
 from harness.stream.framing import make_frame
 
