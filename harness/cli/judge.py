@@ -59,7 +59,7 @@ from harness.providers import PROVIDERS
 from harness.report import Header, ReportError, Run, compare_runs, render_index
 from harness.report.annotations import NAME as ANNOTATIONS
 from harness.report.annotations import annotation_lines
-from harness.report.aspect_counts import causes_of
+from harness.report.aspect_counts import Findings
 from harness.report.aspect_text import LEGEND, closing_text, results_text
 from harness.report.compare import changes_text
 from harness.report.files import INDEX, refuse_file, write_files
@@ -241,7 +241,8 @@ def _judge(parsed: argparse.Namespace) -> int:
     baseline = _read_baseline(parsed.baseline) if parsed.baseline else None
     declared = declared_of(parsed.losses)
     questions, faults = _questions(parsed.questions)
-    items, skipped = _items_and_skipped(parsed)
+    items, left_out = _items_and_skipped(parsed)
+    skipped = mask().value(left_out)
     results: list[AdapterResults] = []
     with ExitStack() as stack:
         stack.enter_context(LOGS.setting(shown=parsed.verbose))
@@ -335,7 +336,7 @@ def _judge_one(
         cell = secrets.value(row)
         file.add(cell)
         asked.append(cell)
-    unused = unused_losses(use)
+    unused = secrets.value(unused_losses(use))
     file.end(unused)
     if unread := _unread_wires(items, _without_cause(cells)):
         wires = ", ".join(f"{wire} ({number})" for wire, number in unread.items())
@@ -409,7 +410,8 @@ def _fault_items(
 
 def _without_cause(cells: Sequence[Result]) -> list[Result]:
     """Return the cells without those that have another common cause than their wire."""
-    caused = {cell.place for cause in causes_of(cells) if not cause.is_wire for cell in cause.cells}
+    causes = Findings(cells).causes
+    caused = {cell.place for cause in causes if not cause.is_wire for cell in cause.cells}
     return [cell for cell in cells if cell.place not in caused]
 
 
@@ -492,12 +494,12 @@ def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
 
 
 def _write_report(results: JudgeResults, target: Path, baseline: Run | None = None) -> None:
-    shown = mask().value(results)
-    run = run_of(shown)
+    """Write the page and its files. The results have no secrets."""
+    run = run_of(results)
     files = {
         INDEX: render_index(run, baseline),
-        JSON: encode_results(shown).decode(),
-        SUMMARY: in_markdown(map(results_text, shown.adapters)),
+        JSON: encode_results(results).decode(),
+        SUMMARY: in_markdown(map(results_text, results.adapters)),
         ANNOTATIONS: annotation_lines(cell for cell in run.results if cell.block != "variant"),
     }
     write_files(files, target)
@@ -514,9 +516,11 @@ def _read_baseline(path: Path) -> JudgeResults:
 
 
 def read_document(path: Path) -> JudgeResults:
-    """Return the results in a JSON file, or in that of a report folder. Raises `ResultsError`."""
+    """Return the results in a JSON file, or in that of a report folder, without secrets. Raises
+    `ResultsError`.
+    """
     path = path / JSON if path.is_dir() else path
-    return decode_results(path.read_bytes(), path.name)
+    return mask().value(decode_results(path.read_bytes(), path.name))
 
 
 def _adapters(text: str, parsed: argparse.Namespace, losses: Losses, number: int) -> list[Adapter]:

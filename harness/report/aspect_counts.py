@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final, Protocol, get_args
 
 from harness.facts import ASPECTS, RED, Finding
@@ -177,45 +178,91 @@ def in_order(aspects: Iterable[str]) -> list[str]:
     return [aspect for aspect in known if aspect in given]
 
 
-def losses_of(cells: Iterable[Result]) -> list[Loss]:
-    """Return the losses, wrong values and exceptions. Those of an aspect are together, the most
-    frequent reason first. The aspects with an exception come first, then those whose first loss has
-    the most cells. A needless error is one loss, not one for each aspect that is missing because of
-    it. A loss that several cases show on the same answer counts once. Cells with a common cause are
-    left out.
+class Findings:
+    """The findings of some cells: the causes that many of them have in common, then the different
+    losses, and the different reasons why a cell could not be judged. Each is found once.
     """
-    cells = list(cells)
-    streams = {cell.place: cell for cell in cells}.values()
-    caused = {cell.place for cause in causes_of(cells) for cell in cause.cells}
-    cells = [cell for cell in cells if cell.place not in caused]
-    losses: dict[tuple[object, ...], Loss] = {}
-    seen: set[tuple[object, ...]] = set()
-    for cell in cells:
-        for finding in cell.red_findings:
-            key = (*finding.group, cell.unary)
-            if (*key, cell.place) in seen or finding.subject not in cell.aspects:
+
+    def __init__(self, cells: Iterable[Result]) -> None:
+        self.cells: Final = [*cells]
+
+    @cached_property
+    def causes(self) -> list[Cause]:
+        """The causes that many cells have in common."""
+        return find_causes({cell.place: cell for cell in self.cells}.values())
+
+    @cached_property
+    def caused(self) -> set[str]:
+        """The places of the cells with such a cause."""
+        return {cell.place for cause in self.causes for cell in cause.cells}
+
+    @cached_property
+    def losses(self) -> list[Loss]:
+        """The losses, wrong values and exceptions. Those of an aspect are together, the most
+        frequent reason first. The aspects with an exception come first, then those whose first loss
+        has the most cells. A needless error is one loss, not one for each aspect that is missing
+        because of it. A loss that several cases show on the same answer counts once. Cells with a
+        common cause are left out.
+        """
+        streams = {cell.place: cell for cell in self.cells}.values()
+        losses: dict[tuple[object, ...], Loss] = {}
+        seen: set[tuple[object, ...]] = set()
+        for cell in self.cells:
+            if cell.place in self.caused:
                 continue
-            if not is_of_error(cell, finding.subject):
-                seen.add((*key, cell.place))
-                losses.setdefault(key, Loss(finding.subject, finding.verdict)).add(cell, finding)
-    groups = list(losses.values())
-    for number, loss in enumerate(groups):
-        loss.begin_with_plainest()
-        judged = [cell for cell in streams if cell.aspects.get(loss.aspect) in COMPARED]
-        groups[number] = replace(loss, shared=share_property(loss.aspect, loss.cells, judged))
-    ranks: dict[str, tuple[bool, int]] = {}
-    for loss in groups:
-        ranks[loss.aspect] = min(_rank(loss), ranks.get(loss.aspect, _rank(loss)))
-    order = {aspect: place for place, aspect in enumerate(in_order(ranks))}
-    return sorted(
-        groups,
-        key=lambda loss: (
-            ranks[loss.aspect],
-            order[loss.aspect],
-            _rank(loss),
-            loss.cells[0].place,
-        ),
-    )
+            for finding in cell.red_findings:
+                key = (*finding.group, cell.unary)
+                if (*key, cell.place) in seen or finding.subject not in cell.aspects:
+                    continue
+                if not is_of_error(cell, finding.subject):
+                    seen.add((*key, cell.place))
+                    losses.setdefault(key, Loss(finding.subject, finding.verdict)).add(
+                        cell, finding
+                    )
+        groups = list(losses.values())
+        for number, loss in enumerate(groups):
+            loss.begin_with_plainest()
+            judged = [cell for cell in streams if cell.aspects.get(loss.aspect) in COMPARED]
+            groups[number] = replace(loss, shared=share_property(loss.aspect, loss.cells, judged))
+        ranks: dict[str, tuple[bool, int]] = {}
+        for loss in groups:
+            ranks[loss.aspect] = min(_rank(loss), ranks.get(loss.aspect, _rank(loss)))
+        order = {aspect: place for place, aspect in enumerate(in_order(ranks))}
+        return sorted(
+            groups,
+            key=lambda loss: (
+                ranks[loss.aspect],
+                order[loss.aspect],
+                _rank(loss),
+                loss.cells[0].place,
+            ),
+        )
+
+    @cached_property
+    def errors(self) -> list[list[Result]]:
+        """The cells that could not be judged, by the reason. Equal reasons differ only in
+        values.
+        """
+        errors: dict[tuple[str, ...], list[Result]] = {}
+        for cell in self.cells:
+            if cell.verdict == "error":
+                group = cell.findings[0].group if cell.findings else (cell.reason,)
+                errors.setdefault(group, []).append(cell)
+        return [plainest_first(alike) for alike in errors.values()]
+
+    def __len__(self) -> int:
+        return len(self.causes) + len(self.losses) + len(self.errors)
+
+    def __iter__(self) -> Iterator[tuple[str, Result, Finding | None]]:
+        """Yield the sentence, the first cell and its finding for each finding, in the order
+        shown.
+        """
+        for cause in self.causes:
+            yield cause.sentence, cause.cells[0], None
+        for alike in self.errors:
+            yield alike[0].reason, alike[0], None
+        for loss in self.losses:
+            yield loss.sentence, loss.cells[0], loss.findings[0]
 
 
 def _rank(loss: Loss) -> tuple[bool, int]:
@@ -280,40 +327,6 @@ def is_of_error(cell: Result, aspect: str) -> bool:
     """
     raised = cell.aspects.get(aspect) == cell.aspects.get(NEEDLESS_ERROR) == "raised"
     return raised and aspect != NEEDLESS_ERROR
-
-
-def number_of_findings(cells: Sequence[Result]) -> int:
-    """Return the number of causes, of different losses, and of different reasons why a cell could
-    not be judged.
-    """
-    return len(causes_of(cells)) + len(losses_of(cells)) + len(errors_of(cells))
-
-
-def findings_of(cells: Sequence[Result]) -> Iterator[tuple[str, Result, Finding | None]]:
-    """Yield the sentence, the first cell and its finding for each finding, in the order shown."""
-    for cause in causes_of(cells):
-        yield cause.sentence, cause.cells[0], None
-    for alike in errors_of(cells):
-        yield alike[0].reason, alike[0], None
-    for loss in losses_of(cells):
-        yield loss.sentence, loss.cells[0], loss.findings[0]
-
-
-def causes_of(cells: Iterable[Result]) -> list[Cause]:
-    """Return the causes that many cells have in common."""
-    return find_causes({cell.place: cell for cell in cells}.values())
-
-
-def errors_of(cells: Iterable[Result]) -> list[list[Result]]:
-    """Return the cells that could not be judged, by the reason. Equal reasons differ only in
-    values.
-    """
-    errors: dict[tuple[str, ...], list[Result]] = {}
-    for cell in cells:
-        if cell.verdict == "error":
-            group = cell.findings[0].group if cell.findings else (cell.reason,)
-            errors.setdefault(group, []).append(cell)
-    return [plainest_first(alike) for alike in errors.values()]
 
 
 def describe_raw(adapters: Iterable[AdapterResults]) -> list[str]:

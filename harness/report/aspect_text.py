@@ -16,16 +16,12 @@ from .aspect_counts import (
     BLOCKS,
     MAX_SENTENCE,
     VERDICTS,
+    Findings,
     by_aspect,
-    causes_of,
     command_of,
     describe_raw,
-    errors_of,
-    findings_of,
     hint_of_all,
     hints_of,
-    losses_of,
-    number_of_findings,
 )
 from .tally import tally
 
@@ -102,13 +98,15 @@ def closing_text(adapter: AdapterResults) -> str:
     """Return the last lines for a terminal after many findings: the number of red cells, and the
     first finding with its command. "" after few findings.
     """
-    sections = [adapter.sections[block] for block in ("documented", "second_turn", "questions")]
-    if sum(map(number_of_findings, sections)) <= FEW_FINDINGS:
+    sections = [
+        Findings(adapter.sections[block]) for block in ("documented", "second_turn", "questions")
+    ]
+    if sum(map(len, sections)) <= FEW_FINDINGS:
         return ""
-    cells = [cell for section in sections for cell in section]
+    cells = [cell for section in sections for cell in section.cells]
     red = sum(VERDICTS_OF_CELLS[cell.verdict].red for cell in cells)
     judged = sum(cell.verdict != "not-run" for cell in cells)
-    sentence, first, finding = next(found for section in sections for found in findings_of(section))
+    sentence, first, finding = next(found for section in sections for found in section)
     lines = [
         f"{red:,} of {plural(judged, 'cell')} are red.",
         f"Begin with the first finding: {excerpt(sentence, MAX_SENTENCE)}",
@@ -155,21 +153,20 @@ def matrix_lines(cells: Sequence[Result]) -> list[str]:
 
 
 def _losses(adapter: AdapterResults, block: str) -> list[str]:
-    cells = adapter.sections[block]
-    losses, errors = losses_of(cells), errors_of(cells)
-    number = number_of_findings(cells)
-    if not number:
+    findings = Findings(adapter.sections[block])
+    if not findings:
         return []
+    cells, losses = findings.cells, findings.losses
     is_variant = block in VARIANT_BLOCKS
     where = f"{BLOCKS[block].lower()} (never red)" if is_variant else BLOCKS[block].lower()
     tone: Tone = "plain" if is_variant else "red"
-    lines = ["", f"{plural(number, 'finding')}, {where}:"]
-    for cause in causes_of(cells):
+    lines = ["", f"{plural(len(findings), 'finding')}, {where}:"]
+    for cause in findings.causes:
         first = cause.cells[0]
         lines += ["", _Toned(tone, f"- {cause.sentence}"), *_places(cause.cells)]
         lines += [f"  remedy: {cause.remedy}"] if cause.remedy else []
         lines += evidence_lines(first, first.red_findings[0], adapter.argument or adapter.target)
-    for error_cells in errors:
+    for error_cells in findings.errors:
         sentence, *rest = shorten(error_cells[0].reason, LONGEST).splitlines()
         lines += [
             "",

@@ -151,8 +151,9 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
     silent = [cell for cell in judged if is_silent(cell)]
     if not silent:
         return []
+    places = {cell.place for cell in silent}
     read = {cell.provider for cell in judged if _is_read(cell)}
-    common = _common([cell for cell in judged if cell.provider in read])
+    common = _common([cell for cell in judged if cell.provider in read], places)
     own = {
         wire: [cell for cell in silent if cell.provider in read and _has(cell, alike)]
         for wire, alike in common.items()
@@ -179,9 +180,9 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
     return sorted(causes, key=lambda cause: -len(cause.cells))
 
 
-def _common(judged: Sequence[Result]) -> dict[WireProperty, Alike]:
+def _common(judged: Sequence[Result], silent: Container[str]) -> dict[WireProperty, Alike]:
     """Return the properties of the wire that nearly all cells without any fact share, and few
-    others. Line ends come first, and are
+    others; ``silent``: the places of the cells without any fact. Line ends come first, and are
     compared among server-sent events only: among all streams, or else among those of several
     messages, because one message may be read to the end of the body. The framing is that of the
     cells whose line ends are no cause.
@@ -190,18 +191,17 @@ def _common(judged: Sequence[Result]) -> dict[WireProperty, Alike]:
     for kinds in _COMPARED:
         rest = [cell for cell in judged if not any(_has(cell, alike) for alike in found.values())]
         scope = [cell for cell in rest if any(_of_kind([cell], kinds))]
-        values = (wire.value for wire in _of_kind(filter(is_silent, scope), kinds))
-        for value in dict.fromkeys(values):
+        own = [cell for cell in scope if cell.place in silent]
+        for value in dict.fromkeys(wire.value for wire in _of_kind(own, kinds)):
             alike = tuple(WireProperty(kind, value) for kind in kinds)
-            if _is_common(alike, scope):
+            if _is_common(alike, scope, own):
                 found[alike[0]] = alike
                 break
     return found
 
 
-def _is_common(alike: Alike, scope: Sequence[Result]) -> bool:
+def _is_common(alike: Alike, scope: Sequence[Result], silent: Sequence[Result]) -> bool:
     """Return whether nearly all silent cells have the property, and nearly no other cell."""
-    silent = [cell for cell in scope if is_silent(cell)]
     own = [cell for cell in silent if _has(cell, alike)]
     having = sum(_has(cell, alike) for cell in scope)
     exceptions = max(having - len(own), len(silent) - len(own))

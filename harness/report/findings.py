@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import Final
 
@@ -21,17 +22,14 @@ from .aspect_counts import (
     BLOCK_MEANINGS,
     BLOCKS,
     NEEDLESS_ERROR,
+    Findings,
     Loss,
     Square,
     block_of,
     by_aspect,
-    causes_of,
-    errors_of,
     hint_of_all,
     hints_of,
     is_of_error,
-    losses_of,
-    number_of_findings,
     red_aspects,
     square,
 )
@@ -157,7 +155,7 @@ class Group:
         return sum(section.number for section in self.sections) <= FEW_FINDINGS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FactsCells:
     """The cells of one adapter in one block."""
 
@@ -171,6 +169,11 @@ class FactsCells:
     def results(self) -> list[Result]:
         """The result of each cell."""
         return [cell.result for cell in self.cells]
+
+    @cached_property
+    def findings(self) -> Findings:
+        """The findings of these cells."""
+        return Findings(self.results)
 
     @property
     def streams(self) -> list[PlacedResult]:
@@ -251,23 +254,24 @@ def _table(block: str, groups: Sequence[FactsCells]) -> Table:
 def _row(group: FactsCells, aspects: Sequence[str]) -> TableRow:
     streams = [cell.result for cell in group.streams]
     counts = by_aspect(cell.result for cell in group.run)
-    losses, errors = losses_of(group.results), errors_of(group.results)
-    listed = {loss.aspect for loss in losses}
+    listed = {loss.aspect for loss in group.findings.losses}
     squares = [
         square(counts[aspect], _target(group, aspect, listed)) if aspect in counts else None
         for aspect in aspects
     ]
     of_cases = any(result.case for result in group.results)
     number = plural(len(streams), "stream") if of_cases else tally(streams).words
-    words = [*number.split(", "), plural(number_of_findings(group.results), "finding")]
-    return TableRow(group.title, squares, group.note, words, group.anchor() if errors else "")
+    words = [*number.split(", "), plural(len(group.findings), "finding")]
+    return TableRow(
+        group.title, squares, group.note, words, group.anchor() if group.findings.errors else ""
+    )
 
 
 def _target(group: FactsCells, aspect: str, listed: Iterable[str]) -> str:
     """Return the target of a link to the red cells of an aspect: its findings. Payloads of our
     event models have no findings by facts, so the first of these cells.
     """
-    caused = {cell.place for cause in causes_of(group.results) for cell in cause.cells}
+    caused = group.findings.caused
     red = [cell for cell in group.cells if red_aspects({cell.result.aspects.get(aspect, ""): 1})]
     if any(cell.result.place in caused for cell in red) and aspect not in listed:
         return f"#{group.anchor()}"
@@ -283,7 +287,7 @@ def finding_groups(groups: Iterable[FactsCells]) -> list[Group]:
 
 
 def _group(group: FactsCells) -> Group:
-    losses = losses_of(group.results)
+    losses = group.findings.losses
     cells = {id(cell.result): cell for cell in group.cells}
     aspects = by_aspect(group.results)
     ordered = dict.fromkeys((*(loss.aspect for loss in losses), *aspects))
@@ -306,8 +310,8 @@ def _group(group: FactsCells) -> Group:
         group.version,
         folder=judged.folder,
         entries=[
-            *(_cause(group, cause, cells) for cause in causes_of(group.results)),
-            *(_error(group, alike, cells) for alike in errors_of(group.results)),
+            *(_cause(group, cause, cells) for cause in group.findings.causes),
+            *(_error(group, alike, cells) for alike in group.findings.errors),
         ],
         sections=[section for section in sections if section.entries or section.of_error],
         unused_losses=judged.unused_losses if group.block == "documented" else (),

@@ -10,7 +10,7 @@ from typing import Any, Final
 from harness.judging.results import VERDICTS, Result, Verdict, VerdictWords
 from harness.stream.printable import excerpt, plural
 
-from .aspect_counts import MAX_SENTENCE, block_of, findings_of, number_of_findings
+from .aspect_counts import MAX_SENTENCE, Findings, block_of
 from .compare import KINDS, CellChange, ChangeKind, KindWords
 from .document import RESULTS, Header, Named, plan_of
 from .findings import FactsCells, cells_by_facts, finding_groups, tables
@@ -291,7 +291,7 @@ def _first_finding(groups: Sequence[FactsCells], *, named: bool) -> str:
     """Return the first finding as a sentence, as in the terminal; "" if nothing is red."""
     for block in ("documented", "second_turn"):
         for group in groups:
-            for sentence, _, _ in findings_of(group.results) if group.block == block else ():
+            for sentence, _, _ in group.findings if group.block == block else ():
                 name = f"{group.title}: " if named else ""
                 return f"{name}{excerpt(sentence, MAX_SENTENCE)}."
     return ""
@@ -302,15 +302,15 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
         adapters = plural(len(header.judged), "adapter")
         return f"{adapters}. A red number in a table leads to its findings."
     (adapter,) = header.judged
-    cells = {group.block: group.results for group in groups}
-    first, second = cells.get("documented", []), cells.get("second_turn", [])
-    findings = f"{plural(number_of_findings(first), 'finding')} there"
-    if number := number_of_findings(second):
+    own = {group.block: group.findings for group in groups}
+    first, second = (own.get(block, Findings([])) for block in ("documented", "second_turn"))
+    findings = f"{plural(len(first), 'finding')} there"
+    if number := len(second):
         findings += f" and {plural(number, 'finding')} in the second turn"
     title = next(named.title for named in header.adapters if named.name == adapter.name)
     return (
-        f"{title}, version {adapter.version}: {tally(first).words} on the documented wire. It has"
-        f" {findings}."
+        f"{title}, version {adapter.version}: {tally(first.cells).words} on the documented wire. It"
+        f" has {findings}."
     )
 
 

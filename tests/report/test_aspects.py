@@ -17,7 +17,7 @@ from harness.judging.judge_results import (
 )
 from harness.judging.results import Evidence, Stream, unjudged
 from harness.report import ReportError, Run, compare_runs, render_index
-from harness.report.aspect_counts import command_of, errors_of, losses_of
+from harness.report.aspect_counts import Findings, command_of
 from harness.report.aspect_text import LEGEND, closing_text, results_text
 from harness.report.compare import ChangeKind, changes_text, count_kinds
 from harness.report.judge_run import compared_runs, merge_results, run_of
@@ -38,7 +38,7 @@ from tests.support.report_samples import HEADER, HOSTILE
 
 
 def test_losses_with_the_same_reason_but_other_values_are_one() -> None:
-    losses = losses_of(SHOP.sections["documented"])
+    losses = Findings(SHOP.sections["documented"]).losses
     assert [(loss.aspect, loss.verdict, len(loss.cells)) for loss in losses] == [
         ("finish", "wrong", 2),
         ("ids", "lost", 1),
@@ -49,8 +49,8 @@ def test_text_and_page_count_a_needless_error_once() -> None:
     raised = cell(text="raised", finish="raised", usage="lost", needless_error="raised")
     declared = cell(exchange=2, text="raised", needless_error="not_carried")
     adapter = replace(OTHER, cells=(raised, declared, error("it never asked")))
-    assert [loss.aspect for loss in losses_of([raised])] == ["needless_error", "usage"]
-    assert [loss.aspect for loss in losses_of([declared])] == ["text"], "it is red"
+    assert [loss.aspect for loss in Findings([raised]).losses] == ["needless_error", "usage"]
+    assert [loss.aspect for loss in Findings([declared]).losses] == ["text"], "it is red"
     assert "4 findings, documented wire:" in results_text(adapter)
     page = Page(render_index(run_of(JudgeResults((adapter,)))))
     assert "on the documented wire. It has 4 findings there." in page.text
@@ -75,7 +75,7 @@ def test_the_page_counts_the_findings_of_the_second_turn() -> None:
 
 def test_losses_of_streamed_and_of_unary_answers_are_separate() -> None:
     cells = (cell(text="lost"), replace(cell(exchange=2, text="lost"), unary=True))
-    assert [[item.exchange for item in loss.cells] for loss in losses_of(cells)] == [[1], [2]]
+    assert [[item.exchange for item in loss.cells] for loss in Findings(cells).losses] == [[1], [2]]
     adapter = replace(OTHER, cells=cells)
     assert "  cassette gemini-api/a, exchange 2, unary\n" in results_text(adapter)
     page = Page(render_index(run_of(JudgeResults((adapter,)))))
@@ -90,7 +90,7 @@ def test_losses_that_differ_only_in_values_are_one() -> None:
         )
         for number, words in enumerate(("503 Overloaded.; the adapter", "404 <html>\n"), 1)
     ]
-    (loss,) = losses_of(cells)
+    (loss,) = Findings(cells).losses
     assert loss.sentence == (
         "error lost in 2 cells: the wire reports 1 503 Overloaded.; the adapter; the adapter"
         " reports no error"
@@ -123,7 +123,7 @@ def test_losses_that_differ_only_in_values_are_one() -> None:
     ],
 )
 def test_losses_with_different_reasons_are_not_one(findings: tuple[Finding, Finding]) -> None:
-    assert len(losses_of([with_findings(cell(), finding) for finding in findings])) == 2
+    assert len(Findings([with_findings(cell(), finding) for finding in findings]).losses) == 2
 
 
 def test_variants_are_never_red_and_errors_are() -> None:
@@ -152,7 +152,7 @@ def test_the_text_has_each_block_and_each_finding() -> None:
 
 
 def test_many_findings_end_with_the_first_one_and_its_command() -> None:
-    assert len(losses_of(SHOP.sections["documented"])) == 2
+    assert len(Findings(SHOP.sections["documented"]).losses) == 2
     assert "red" not in closing_text(replace(SHOP, second_turn=())), "three findings fit a screen"
     assert closing_text(SHOP).splitlines() == [
         "4 of 5 cells are red.",
@@ -174,7 +174,7 @@ def test_a_crash_is_named_before_the_number_of_its_cells(reason: str, who: str) 
     given = {"words": "KeyError at shim.py:7: 'parts'", "type": "KeyError", "place": "shim.py:7"}
     crash = Finding("needless_error", "raised", reason, adapter=given)
     cells = [with_findings(cell(exchange=number), crash) for number in (1, 2)]
-    assert [loss.sentence for loss in losses_of(cells)] == [
+    assert [loss.sentence for loss in Findings(cells).losses] == [
         f"{who} in 2 cells: KeyError at shim.py:7: 'parts'"
     ]
 
@@ -186,7 +186,7 @@ def test_a_finding_shows_its_plainest_cell() -> None:
     whole = replace(cell("gemini-api/c", text="lost"), provider="gemini-api", unary=True)
     foreign = replace(cell("agy/a", text="lost"), provider="agy")
     for other in (several, broken, foreign):
-        (loss,) = losses_of([other, plain])
+        (loss,) = Findings([other, plain]).losses
         assert [own.cassette for own in loss.cells] == ["gemini-api/text", other.cassette]
     assert plainest_first([whole, broken, foreign, plain]) == [plain, whole, broken, foreign]
 
@@ -197,7 +197,7 @@ def test_a_loss_shows_a_cell_of_the_cassette_with_most_of_its_cells() -> None:
         replace(cell("gemini-api/b", number, signatures="lost", text="kept"), provider="gemini-api")
         for number in (1, 2)
     ]
-    (loss,) = losses_of([odd, *usual])
+    (loss,) = Findings([odd, *usual]).losses
     assert [own.place for own in loss.cells][:2] == ["gemini-api/b:1", "gemini-api/a:1"]
 
 
@@ -207,8 +207,8 @@ def test_usage_is_divided_by_the_counts_that_are_missing() -> None:
         with_findings(cell(exchange=at), Finding("usage", "lost", "counts", wire, given))
         for at, given in enumerate([{**wire, "thoughts": 0}, {**wire, "output": 0}], 1)
     ]
-    assert len(losses_of(lost)) == 2
-    assert len(losses_of([lost[0], replace(lost[0], exchange=3)])) == 1
+    assert len(Findings(lost).losses) == 2
+    assert len(Findings([lost[0], replace(lost[0], exchange=3)]).losses) == 1
 
 
 def test_the_reasons_of_cells_that_were_not_run_are_below_the_table() -> None:
@@ -245,12 +245,12 @@ def test_errors_with_different_event_numbers_are_one_finding() -> None:
         error(message, exchange=number, group=group)
         for number, (message, group) in enumerate(errors.items(), 1)
     ]
-    assert [[cell.exchange for cell in alike] for alike in errors_of(cells)] == [[1, 2], [3]]
+    assert [[cell.exchange for cell in alike] for alike in Findings(cells).errors] == [[1, 2], [3]]
 
 
 def test_an_error_with_other_cuts_is_another_finding() -> None:
     cells = [error("it hung", cuts=cuts) for cuts in ("", "pieces")]
-    assert len(errors_of(cells)) == 2
+    assert len(Findings(cells).errors) == 2
 
 
 def test_a_second_turn_that_was_not_asked_is_named_with_the_reason() -> None:

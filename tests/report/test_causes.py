@@ -9,7 +9,7 @@ from harness.facts import AspectVerdict, Finding
 from harness.judging.judge_results import JudgeResults
 from harness.judging.results import Evidence, LayerView, Result, WireProperty
 from harness.report import render_index
-from harness.report.aspect_counts import causes_of, hints_of, losses_of, number_of_findings
+from harness.report.aspect_counts import Findings, hints_of
 from harness.report.aspect_text import results_text
 from harness.report.judge_run import run_of
 from tests.report.page_reader import Page
@@ -34,7 +34,7 @@ def answers(
 
 
 def sentences(cells: list[Result]) -> list[str]:
-    return [cause.sentence for cause in causes_of(cells)]
+    return [cause.sentence for cause in Findings(cells).causes]
 
 
 def test_cells_without_any_fact_that_share_their_line_ends_are_one_finding() -> None:
@@ -44,7 +44,7 @@ def test_cells_without_any_fact_that_share_their_line_ends_are_one_finding() -> 
     cells = [*silent, *right, *single]
     sentence = "nothing for all 4 streams with CRLF line ends, something for the 3 with LF"
     assert sentences(cells) == [sentence]
-    assert (losses_of(cells), number_of_findings(cells)) == ([], 1)
+    assert (Findings(cells).losses, len(Findings(cells))) == ([], 1)
     adapter = replace(OTHER, cells=tuple(cells))
     text = results_text(adapter)
     assert f"1 finding, documented wire:\n\n- {sentence}\n  cassette gemini-api/CRLF, " in text
@@ -90,7 +90,7 @@ def test_documents_are_a_cause_beside_the_line_ends_and_no_exception_from_it() -
         replace(own, properties=(WireProperty("framing", "one document"),))
         for own in answers(9, error="lost")
     ]
-    first, second = causes_of([*documents, *silent, *right])
+    first, second = Findings([*documents, *silent, *right]).causes
     assert first.sentence == (
         "nothing for all 9 answers as one document, something for 1 of the 4 as server-sent events"
     )
@@ -117,7 +117,7 @@ def test_without_a_contrast_unexpected_line_ends_are_a_possible_cause(
     wire: str, number: int, sentence: str
 ) -> None:
     cells = [without_events(own) for own in answers(number, wire, text="lost")]
-    (cause,) = causes_of(cells)
+    (cause,) = Findings(cells).causes
     assert cause.sentence == sentence
     assert cause.remedy.startswith(r"take \r\n, \n and \r as line ends")
     assert "This is only a possible cause, because no other answers were judged." in cause.remedy
@@ -165,7 +165,7 @@ def test_an_adapter_that_reports_an_error_has_the_cause_of_a_silent_one(
     assert sentences([*raising, *right]) == [
         f"{given} for all 4 streams with CRLF line ends, something for the 3 with LF: {error}"
     ]
-    assert losses_of([*raising, *right]) == []
+    assert Findings([*raising, *right]).losses == []
 
 
 def test_one_stream_is_no_sample_for_a_cause() -> None:
@@ -202,17 +202,17 @@ def test_a_wire_that_shares_the_cause_of_another_wire_is_no_cause_of_its_own() -
 def test_a_field_that_all_red_cells_of_an_aspect_share_is_in_the_sentence() -> None:
     red = answers(3, "LF", ("partialArgs", "name"), calls="lost", finish="kept")
     right = answers(5, "LF", ("args", "name"), calls="kept", finish="kept")
-    (loss,) = losses_of([*red, *right])
+    (loss,) = Findings([*red, *right]).losses
     assert loss.sentence == (
         "calls lost in 3 cells: all 3 answers with the field partialArgs, right for the 5 without"
         " it: the wire ends with 1; the adapter gives no reason"
     )
     other = answers(2, "LF", ("args",), calls="wrong", finish="kept")
-    shared = losses_of([*red, *right, *other])[0].shared
+    shared = Findings([*red, *right, *other]).losses[0].shared
     assert shared is not None
     assert shared.contrast == "for 5 of the 7 without it"
-    assert losses_of([*red, *other])[0].shared is None, "the aspect is kept nowhere"
-    (few,) = losses_of([*red[:2], *right])
+    assert Findings([*red, *other]).losses[0].shared is None, "the aspect is kept nowhere"
+    (few,) = Findings([*red[:2], *right]).losses
     assert few.shared is None, "two cells may share a field by chance"
 
 
@@ -241,7 +241,7 @@ def test_exceptions_come_before_the_losses_and_those_before_losses_in_fewer_cell
         *answers(1, "LF", needless_error="raised", usage="raised"),
         *answers(2, "CRLF", usage="lost", text="kept"),
     ]
-    losses = losses_of(cells)
+    losses = Findings(cells).losses
     assert [(loss.aspect, len(loss.cells)) for loss in losses] == [
         ("needless_error", 1),
         ("usage", 2),
@@ -281,7 +281,7 @@ def test_losses_that_differ_in_the_word_of_the_reason_are_one_finding() -> None:
         with_findings(cell(exchange=number), Finding("finish", "wrong", "finish", word, "stop"))
         for number, word in enumerate(words, 1)
     ]
-    (loss,) = losses_of(cells)
+    (loss,) = Findings(cells).losses
     assert loss.sentence == (
         "finish wrong in 3 cells: SAFETY → stop ×1, RECITATION → stop ×1, MAX_TOKENS → stop ×1"
     )
@@ -293,6 +293,6 @@ def test_a_finish_finding_lists_its_pairs_and_shows_the_most_frequent_one() -> N
         with_findings(cell(exchange=number), Finding("finish", "lost", "finish", *pair))
         for number, pair in enumerate(pairs, 1)
     ]
-    (loss,) = losses_of(cells)
+    (loss,) = Findings(cells).losses
     assert loss.note == "MAX_TOKENS → stop ×3, FINISH_REASON_UNSPECIFIED → stop ×1"
     assert loss.cells[0].exchange == 2

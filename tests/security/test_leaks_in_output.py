@@ -284,3 +284,17 @@ def test_an_adapter_shows_no_secret(
     assert any(b"REDACTED" in text for text in [printed.encode(), *files])
     assert not shown(printed)
     assert not any(map(shown, files))
+
+
+def test_the_results_name_no_skipped_file_with_a_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.yaml").write_text(recorded("Hi"), encoding="utf-8")
+    Path(f"{KINDS['Google API key']}.yaml").write_text(recorded("Hi")[:200], encoding="utf-8")
+    words = ["judge", "art", "--cassettes", ".", "--questions", "none", "--json", "out.json"]
+    assert main(words) == 0
+    results = Path("out.json").read_bytes()
+    assert b'"path":"it is REDACTED there.yaml"' in results
+    assert not shown(results)
+    assert not shown("".join(capsys.readouterr()))
