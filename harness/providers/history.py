@@ -74,10 +74,16 @@ def instruction(content: Json, place: str) -> Instruction:
 
 def function(declaration: dict[str, Any], place: str, schema: str = "parameters") -> Function:
     """Return the function of a declaration, whose JSON Schema has the key ``schema``."""
-    value, described = declaration.get(schema), declaration.get("description")
+    fields = dict(declaration)
+    value, described = fields.pop(schema, None), fields.pop("description", None)
+    name, strict = word(fields.pop("name", None)), fields.pop("strict", None)
+    cache = fields.pop("cache_control", None)
     return Function(
-        word(declaration.get("name")),
+        name,
         described if isinstance(described, str) else None,
-        Schema(value) if isinstance(value, dict) else None,
-        place=place,
+        Schema(value, f"{place}.{schema}") if isinstance(value, dict) else None,
+        strict,
+        place,
+        cache if isinstance(cache, dict) else None,
+        {key: item for key, item in fields.items() if item is not None},
     )

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from harness.facts import arguments_of
 from harness.stream.json_codec import Json
 from harness.stream.prompt import Media, media_kind
 
@@ -63,15 +62,6 @@ def objects(value: Json, place: str) -> list[tuple[JsonObject, str]]:
 def listed(value: Json, place: str) -> list[tuple[JsonObject, str]]:
     """Return the objects in a list, each with its path."""
     return objects(value, place) if isinstance(value, list) else []
-
-
-def called_with(arguments: Json) -> JsonObject | str:
-    """Return the arguments of a call, an object or its JSON text, as an object if they are one."""
-    if isinstance(arguments, dict):
-        return arguments
-    text = arguments if isinstance(arguments, str) else ""
-    read = arguments_of(text) if text else {}
-    return read if isinstance(read, dict) else text
 
 
 def medium_of_url(kind: str, url: Json, place: str, **fields: Any) -> Media:

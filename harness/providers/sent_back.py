@@ -110,6 +110,10 @@ def _index(message: Message) -> int:
     return int(message.place.rpartition("[")[2].removesuffix("]"))
 
 
+def _content(part: Text | Media) -> str:
+    return part.text if isinstance(part, Text) else part.data or part.url or ""
+
+
 def _read_part(returned: Returned, part: AnyPart, role: Role) -> None:
     thought = ""
     match part:
@@ -121,10 +125,7 @@ def _read_part(returned: Returned, part: AnyPart, role: Role) -> None:
             returned.signed_before.append(len(returned.other_signatures))
             return
         case Result():
-            media = [
-                each.data for each in part.parts or () if isinstance(each, Media) and each.data
-            ]
-            output = "\n".join([*strings(part.value), *media])
+            output = "\n".join([*strings(part.value), *map(_content, part.parts or ())])
             returned.results.append(
                 ReturnedResult(part.name, part.wire_id, output, failed=part.failed)
             )

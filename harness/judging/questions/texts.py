@@ -24,8 +24,9 @@ def compare_system(both: Comparison) -> Iterator[Finding]:
     """Each text is a text of the system, once, in order. A later one may be a text of the user in
     its place.
     """
-    joined = "\n\n".join(instruction.text for instruction in both.sent.prompt.instructions)
     sent = _sent_texts(both)
+    texts = [instruction.text for instruction in both.sent.prompt.instructions]
+    joined = "\n\n".join([*texts, *(each.text for each in sent if each.role == "system")])
     asked = [(piece, False) for each in both.asked.instructions for piece in each.pieces]
     asked += [
         (part, True)

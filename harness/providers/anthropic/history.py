@@ -33,7 +33,7 @@ from harness.stream.prompt import (
     media_kind,
 )
 
-from ..history import CallNames, HistoryRules, opaque, text_of, word
+from ..history import CallNames, HistoryRules, function, opaque, text_of, word
 from ..request_reading import Unread, listed
 from .messages import NAME
 from .request import CHOICES, SETTINGS
@@ -177,7 +177,7 @@ class _Reader:
         for tool, place in listed(tools, "tools"):
             kind = tool.get("type")
             if kind in (None, "custom") and tool.get("name"):
-                yield _function(tool, place)
+                yield function(tool, place, "input_schema")
             else:
                 known = str(kind).rpartition("_")[0]
                 words = "is a tool that Anthropic runs"
@@ -291,19 +291,4 @@ def _medium(kind: str, fields: JsonObject, own: JsonObject) -> Media | None:
         name,
         more=more,
         **own,
-    )
-
-
-def _function(tool: JsonObject, place: str) -> Function:
-    fields = dict(tool)
-    schema, cache = fields.pop("input_schema", None), fields.pop("cache_control", None)
-    described, strict = fields.pop("description", None), fields.pop("strict", None)
-    return Function(
-        word(fields.pop("name")),
-        described if isinstance(described, str) else None,
-        Schema(schema, f"{place}.input_schema") if isinstance(schema, dict) else None,
-        strict,
-        place,
-        cache if isinstance(cache, dict) else None,
-        _said(fields),
     )

@@ -13,7 +13,7 @@ from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
 
 from ..oracle import gather_openai
-from ..provider import Answer, Endpoint, Provider, bearer
+from ..provider import Answer, Api, Endpoint, Provider, bearer
 from .history import HISTORY, read_request
 from .messages import GENERATE, NAME, PATHS, STORED, detect
 from .normalizer import OpenAiNormalizer
@@ -22,6 +22,7 @@ from .places import PLACES
 from .refusals import REFUSALS
 from .request import write
 from .serving import error_body, final_body
+from .settings import CHAT
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
@@ -39,6 +40,9 @@ PROVIDER: Final = Provider(
     detect=detect,
     write=write,
     read=read_request,
+    reads_whole=True,
+    apis=(Api("chat", "messages", CHAT), Api("responses")),
+    asked_model="gpt-5.2",
     history=HISTORY,
     places=PLACES,
     endpoint=Endpoint(

@@ -1,54 +1,58 @@
-"""Reads the bodies of the requests of OpenAI's two APIs.
+"""Reads the bodies of the requests of OpenAI's two APIs: the reverse of `request`.
 
 The fields are those of https://platform.openai.com/docs/api-reference/responses/create; those of
-Chat Completions are read as on Gemini's endpoint.
+Chat Completions are read as on Gemini's endpoint. A field that the prompt has no value for is in
+``more``. Nothing is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
-from harness.stream.json_codec import Json, objects_in
+from harness.stream.json_codec import Json
 from harness.stream.prompt import (
     AnyPart,
     Call,
-    Function,
+    Instruction,
     Message,
     Native,
     Prompt,
     Reasoning,
     Result,
     Role,
-    ServerTool,
+    Text,
     Thinking,
 )
 
-from ..history import (
-    CallNames,
-    HistoryRules,
-    function,
-    instruction,
-    opaque,
-    texts_in,
-    word,
-)
-from ..openai_compat.history import read_completion, text_arguments
+from ..history import CallNames, HistoryRules, opaque, word
+from ..openai_compat.fields import choice_of, format_of, parts_of, result_of, tier_of, tools_of
+from ..openai_compat.history import ChatReader, text_arguments
+from ..request_reading import Unread, listed
 from .messages import NAME
 
 HISTORY: Final = HistoryRules(by_id=True, opaque=("server_tools", "code"))
 _STORED: Final = ("previous_response_id", "conversation")
 """The fields that name a stored history."""
+_SETTINGS: Final = {
+    **{name: name for name in ("temperature", "top_p")},
+    "max_tokens": "max_output_tokens",
+}
+"""Setting → field of a request for a response."""
+_SYSTEM: Final = ("system", "developer")
+
+JsonObject = dict[str, Any]
 
 
-def read_request(body: dict[str, Any]) -> Prompt:
+def read_request(body: JsonObject) -> Prompt:
     """Return the prompt of a request of one of the two APIs."""
     if "messages" in body:
-        return read_completion(body, NAME, shown=_shows_reasoning(body))
-    return _read_response(body)
+        return ChatReader(body, NAME, "", _shows_reasoning).prompt()
+    return _ResponseReader(body).prompt()
 
 
-def _shows_reasoning(body: dict[str, Any]) -> bool:
+def _shows_reasoning(body: JsonObject) -> bool:
     """Return whether a request for a completion asks for thoughts, in the words of the hosts that
     give them: OpenRouter, Groq, DeepSeek.
     """
@@ -61,67 +65,141 @@ def _shows_reasoning(body: dict[str, Any]) -> bool:
     )
 
 
-def _read_response(body: dict[str, Any]) -> Prompt:
-    names, messages, instructions = CallNames(), [], []
-    if body.get("instructions"):
-        instructions.append(instruction(body["instructions"], "instructions"))
-    given = body.get("input")
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else objects_in(given)
-    for index, item in enumerate(items):
-        place = f"input[{index}]"
-        if item.get("role") in ("system", "developer"):
-            instructions.append(instruction(item.get("content"), place))
+class _ResponseReader:
+    """Reads one request for a response. A field that is read is taken out, and the rest is
+    unread.
+    """
+
+    def __init__(self, body: JsonObject) -> None:
+        self._body = {name: value for name, value in body.items() if name != "input"}
+        given = body.get("input")
+        message = {"role": "user", "content": given}
+        self._items = [(message, "input[0]")] if isinstance(given, str) else listed(given, "input")
+        self._unread = Unread()
+        self._names = CallNames()
+
+    def prompt(self) -> Prompt:
+        """Return the prompt."""
+        body, unread = self._body, self._unread
+        messages, instructions = self._history()
+        continues = any(body.get(name) for name in _STORED)
+        text = body.pop("text", None)
+        shape = dict(text) if isinstance(text, dict) else {}
+        metadata = body.get("metadata")
+        metadata = body.pop("metadata") if isinstance(metadata, dict) else {}
+        output = format_of(shape.pop("format", None), "text.format", unread)
+        prompt = Prompt(
+            messages=tuple(messages),
+            instructions=tuple(instructions),
+            model=word(body.pop("model", None)) or None,
+            tools=tuple(tools_of(body.pop("tools", None), NAME)),
+            choice=choice_of(body, unread),
+            format=output,
+            settings=unread.settings(body, _SETTINGS),
+            reasoning=self._reasoning(),
+            google=tier_of(body, unread),
+            metadata=metadata,
+            streamed=body.pop("stream", None) is True,
+            continues=continues,
+            refers=any(item.get("type") == "item_reference" for item, _ in self._items),
+            home=NAME,
+            places=unread.places,
+            more=unread.more,
+        )
+        unread.keep(shape, "text")
+        unread.keep(body, "")
+        return prompt
+
+    def _reasoning(self) -> Reasoning | None:
+        given = self._body.pop("reasoning", None)
+        fields = dict(given) if isinstance(given, dict) else {}
+        effort, summary = fields.pop("effort", None), fields.pop("summary", None)
+        for name, field, value in (("effort", "effort", effort), ("shown", "summary", summary)):
+            if value is not None:
+                self._unread.places[f"reasoning.{name}"] = f"reasoning.{field}"
+        self._unread.keep(fields, "reasoning")
+        if effort is None and summary is None:
+            return None
+        shown = bool(summary) or None
+        if effort == "none":
+            return Reasoning("off", shown=shown)
+        return Reasoning(effort=effort, shown=shown)
+
+    # ---------------------------------------------------------------- items
+
+    def _history(self) -> tuple[list[Message], list[Instruction]]:
+        """Return the messages, and the instructions before them. The items of an answer that follow
+        each other are one message, but not two items with texts.
+        """
+        messages: list[Message] = []
+        was_text = False
+        pieces = parts_of(self._body.pop("instructions", None), "instructions")
+        instructions = [_instruction(pieces, "instructions")] if pieces else []
+        for item, place in self._items:
+            content = f"{place}.content"
+            if item.get("role") in _SYSTEM and not messages:
+                parts = parts_of(item.get("content"), content)
+                instructions.append(_instruction(parts, place))
+                continue
+            role, read = self._item(item, place)
+            is_text = role == "assistant" and item.get("role") is not None
+            joined = bool(messages) and role == messages[-1].role == "assistant"
+            joined, was_text = joined and not (is_text and was_text), is_text
+            if joined:
+                messages[-1] = replace(messages[-1], parts=(*messages[-1].parts, *read))
+            else:
+                messages.append(Message(role, tuple(read), place=place))
+        return messages, instructions
+
+    def _item(self, item: JsonObject, place: str) -> tuple[Role, list[AnyPart]]:
+        fields = dict(item)
+        kind, role = fields.pop("type", None), fields.pop("role", None)
+        match kind:
+            case "reasoning":
+                return "assistant", [_thought(fields, place)]
+            case "function_call" | "custom_tool_call":
+                return "assistant", [self._call(fields, place)]
+            case "function_call_output" | "custom_tool_call_output":
+                return "user", [self._result(fields, place)]
+            case _ if role is not None:
+                self._unread.keep(fields, place, but=("content",))
+                known: Any = "assistant" if role == "assistant" else "user"
+                known = "system" if role in _SYSTEM else known
+                return known, parts_of(fields.get("content"), f"{place}.content")
+        return "assistant", [Native(item, signature=opaque(item.get("encrypted_content")))]
+
+    def _call(self, fields: JsonObject, place: str) -> Call:
+        call_id, name = fields.pop("call_id", None), word(fields.pop("name", None))
+        self._names.add(call_id, name)
+        if "input" in fields:
+            arguments: Any = {"input": fields.pop("input")}
         else:
-            role, parts = _message(item, names)
-            messages.append(Message(role, parts, place=place))
-    reasoning = body.get("reasoning")
-    summary = reasoning.get("summary") if isinstance(reasoning, dict) else None
-    return Prompt(
-        messages=tuple(messages),
-        instructions=tuple(instructions),
-        model=word(body.get("model")) or None,
-        tools=tuple(_tools(body.get("tools"))),
-        reasoning=Reasoning(shown=bool(summary)),
-        streamed=body.get("stream") is True,
-        continues=any(body.get(name) for name in _STORED),
-        refers=any(item.get("type") == "item_reference" for item in items),
-    )
+            arguments = text_arguments(fields.pop("arguments", None))
+        more, known = dict(_said(fields)), word(call_id)
+        return Call(known, name, arguments, known or None, place=place, more=more)
+
+    def _result(self, fields: JsonObject, place: str) -> Result:
+        call_id = fields.pop("call_id", None)
+        value, parts = result_of(fields.pop("output", None), f"{place}.output")
+        name, more, known = self._names.take(call_id), dict(_said(fields)), word(call_id)
+        return Result(known, name, value, parts, known or None, place=place, more=more)
 
 
-def _message(item: dict[str, Any], names: CallNames) -> tuple[Role, tuple[AnyPart, ...]]:
-    call_id, name = item.get("call_id"), word(item.get("name"))
-    wire_id = word(call_id) or None
-    part: AnyPart
-    match item.get("type"):
-        case "reasoning":
-            texts = [*texts_in(item.get("summary")), *texts_in(item.get("content"))]
-            part = Thinking(
-                "".join(text.text for text in texts),
-                word(item.get("id")) or None,
-                signature=opaque(item.get("encrypted_content")),
-            )
-        case "function_call":
-            names.add(call_id, name)
-            part = Call(word(call_id), name, text_arguments(item.get("arguments")), wire_id)
-        case "custom_tool_call":
-            names.add(call_id, name)
-            part = Call(word(call_id), name, {"input": item.get("input")}, wire_id)
-        case "function_call_output" | "custom_tool_call_output":
-            name = names.take(call_id)
-            return "user", (Result(word(call_id), name, item.get("output"), wire_id=wire_id),)
-        case _ if item.get("role") == "assistant":
-            return "assistant", tuple(texts_in(item.get("content")))
-        case _ if "role" in item:
-            return "user", tuple(texts_in(item.get("content")))
-        case _:
-            part = Native(item, signature=opaque(item.get("encrypted_content")))
-    return "assistant", (part,)
+def _said(fields: JsonObject) -> Iterator[tuple[str, Json]]:
+    return ((name, value) for name, value in fields.items() if value is not None)
 
 
-def _tools(tools: Json) -> Iterator[Function | ServerTool]:
-    for index, tool in enumerate(objects_in(tools)):
-        place = f"tools[{index}]"
-        if tool.get("type") == "function" and isinstance(tool.get("name"), str):
-            yield function(tool, place)
-        else:
-            yield ServerTool(tool, NAME, place, "is a tool of another type")
+def _instruction(parts: list[AnyPart], place: str) -> Instruction:
+    return Instruction(tuple(part for part in parts if isinstance(part, Text)), place=place)
+
+
+def _thought(fields: JsonObject, place: str) -> Thinking:
+    texts = [
+        part.text
+        for name in ("summary", "content")
+        for part in parts_of(fields.pop(name, None), f"{place}.{name}")
+        if isinstance(part, Text)
+    ]
+    item_id, secret = word(fields.pop("id", None)), opaque(fields.pop("encrypted_content", None))
+    more = dict(_said(fields))
+    return Thinking("".join(texts), item_id or None, signature=secret, place=place, more=more)

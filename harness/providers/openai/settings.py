@@ -45,6 +45,10 @@ def first_fields(prompt: Prompt, warnings: Warnings) -> JsonObject:
         fields["model"] = prompt.model
     else:
         warnings.append(f"model: is missing; {WIRE} needs one")
+    google = dict(prompt.google)
+    if tier := google.pop("tier", None):
+        fields["service_tier"] = tier
+    warnings += [f"google.{name}: is left out; {WIRE} has no field for it" for name in google]
     if prompt.metadata:
         fields["metadata"] = {key: str(value) for key, value in prompt.metadata.items()}
     return fields

@@ -85,6 +85,7 @@ PROVIDER: Final = Provider(
     detect=_detect,
     write=write_completion,
     read=read_compatible,
+    reads_whole=True,
     history=HISTORY,
     vendor=VENDOR,
     wire="chat/completions",

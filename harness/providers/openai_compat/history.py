@@ -1,13 +1,15 @@
-"""Reads the body of a request of Chat Completions, with the additions of Gemini and of gateways.
+"""Reads the body of a request of Chat Completions, with the additions of Gemini and of gateways:
+the reverse of the writers of `openai` and of Gemini's endpoint.
 
 The fields are those of https://platform.openai.com/docs/api-reference/chat/create and
-https://ai.google.dev/gemini-api/docs/openai.
+https://ai.google.dev/gemini-api/docs/openai. A field that the prompt has no value for is in
+``more``. Nothing is refused.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from harness.facts import arguments_of
@@ -15,101 +17,221 @@ from harness.stream.json_codec import Json, objects_in
 from harness.stream.prompt import (
     AnyPart,
     Call,
-    Function,
+    Instruction,
     Message,
     Prompt,
     Reasoning,
     Result,
-    ServerTool,
     Text,
     Thinking,
 )
 
+from ..gemini.request import VENDOR
 from ..gemini.tools import requests_thoughts
-from ..history import (
-    CallNames,
-    HistoryRules,
-    function,
-    instruction,
-    opaque,
-    text_of,
-    texts_in,
-    word,
-)
-from .request import NAME
+from ..history import CallNames, HistoryRules, opaque, text_of, word
+from ..request_reading import Unread, listed
+from .fields import choice_of, format_of, parts_of, result_of, tier_of, tools_of
 from .thoughts import TAG
 
 HISTORY: Final = HistoryRules(by_id=True)
+SETTINGS: Final = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "max_tokens": "max_completion_tokens",
+    "stop": "stop",
+    "seed": "seed",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+}
+"""Setting → field of the body."""
+_OLDER: Final = {"max_tokens": "max_tokens"}
+_GOOGLE: Final = {"labels": "labels", "cached": "cached_content"}
+"""Value in Google's words → field of ``extra_body.google``."""
+_EXTRA: Final = "extra_body.google"
+_OF_ANSWER: Final = (
+    *("role", "content", "name", "refusal", "reasoning", "reasoning_content", "reasoning_details"),
+    *("tool_calls", "function_call", "extra_content", "thought_signature"),
+)
+_SYSTEM: Final = ("system", "developer")
+
+JsonObject = dict[str, Any]
 
 
-def read_compatible(body: dict[str, Any]) -> Prompt:
+def read_compatible(body: JsonObject) -> Prompt:
     """Return the prompt of a request to Gemini's endpoint, whose texts may have thoughts between
     tags.
     """
-    return read_completion(body, NAME, TAG, shown=requests_thoughts(body))
+    return ChatReader(body, VENDOR, TAG, requests_thoughts).prompt()
 
 
-def read_completion(
-    body: dict[str, Any], vendor: str, tag: str = "", *, shown: bool | None = None
-) -> Prompt:
-    """Return the prompt of a request: its history, tools and reasoning. ``tag``: thoughts are
-    between such tags in the texts of the model.
+class ChatReader:
+    """Reads one body. ``tag``: thoughts are between such tags in the texts of the model. ``shows``:
+    returns whether a request asks for thoughts. A field that is read is taken out, and the rest is
+    unread.
     """
-    names, messages, instructions = CallNames(), [], []
-    for index, message in enumerate(objects_in(body.get("messages"))):
-        place, content = f"messages[{index}]", message.get("content")
-        match message.get("role"):
-            case "system" | "developer":
-                instructions.append(instruction(content, place))
-            case "assistant":
-                parts = tuple(_answer(message, names, tag))
-                messages.append(Message("assistant", parts, place=place, ordered=False))
-            case "tool" | "function" as role:
-                call_id = message.get("tool_call_id")
-                name = word(message.get("name")) if role == "function" else names.take(call_id)
-                result = Result(word(call_id), name, content, wire_id=word(call_id) or None)
+
+    def __init__(
+        self, body: JsonObject, vendor: str, tag: str, shows: Callable[[JsonObject], bool]
+    ) -> None:
+        self._body = {name: value for name, value in body.items() if name != "messages"}
+        self._messages = body.get("messages")
+        self._vendor = vendor
+        self._tag = tag
+        self._shown = shows(body)
+        self._unread = Unread()
+        self._names = CallNames()
+
+    def prompt(self) -> Prompt:
+        """Return the prompt."""
+        body, unread = self._body, self._unread
+        messages, instructions = self._history()
+        google = tier_of(body, unread)
+        reasoning = self._reasoning(google)
+        settings = unread.settings(body, SETTINGS)
+        if "max_tokens" not in settings:
+            settings |= unread.settings(body, _OLDER)
+        metadata = body.get("metadata")
+        metadata = body.pop("metadata") if isinstance(metadata, dict) else {}
+        prompt = Prompt(
+            messages=tuple(messages),
+            instructions=tuple(instructions),
+            model=word(body.pop("model", None)) or None,
+            tools=tuple(tools_of(body.pop("tools", None), self._vendor)),
+            choice=choice_of(body, unread),
+            format=format_of(body.pop("response_format", None), "response_format", unread),
+            settings=settings,
+            reasoning=reasoning,
+            google=google,
+            metadata=metadata,
+            streamed=body.pop("stream", None) is True,
+            home=self._vendor,
+            places=unread.places,
+            more=unread.more,
+        )
+        unread.keep(body, "")
+        return prompt
+
+    # ---------------------------------------------------------------- messages
+
+    def _history(self) -> tuple[list[Message], list[Instruction]]:
+        """Return the messages, and the instructions before them."""
+        messages: list[Message] = []
+        instructions: list[Instruction] = []
+        for message, place in listed(self._messages, "messages"):
+            content, role = message.get("content"), message.get("role")
+            own, name = f"{place}.content", message.get("name")
+            name = name if isinstance(name, str) else None
+            if role == "assistant":
+                self._unread.keep(message, place, but=_OF_ANSWER)
+                parts = tuple(self._answer(message, place))
+                messages.append(Message("assistant", parts, name, place, ordered=False))
+                continue
+            self._unread.keep(message, place, but=("role", "content", "name", "tool_call_id"))
+            if role in ("tool", "function"):
+                result = self._result(message, place, by_name=role == "function")
                 messages.append(Message("user", (result,), place=place))
-            case _:
-                messages.append(Message("user", tuple(texts_in(content)), place=place))
-    return Prompt(
-        messages=tuple(messages),
-        instructions=tuple(instructions),
-        model=word(body.get("model")) or None,
-        tools=tuple(_tools(body.get("tools"), vendor)),
-        reasoning=Reasoning(shown=shown),
-        streamed=body.get("stream") is True,
-    )
+            elif role in _SYSTEM and not messages:
+                pieces = [part for part in parts_of(content, own) if isinstance(part, Text)]
+                instructions.append(Instruction(tuple(pieces), name, place))
+            else:
+                known: Any = "system" if role in _SYSTEM else "user"
+                messages.append(Message(known, tuple(parts_of(content, own)), name, place))
+        return messages, instructions
+
+    def _result(self, message: JsonObject, place: str, *, by_name: bool) -> Result:
+        call_id = message.get("tool_call_id")
+        name = word(message.get("name")) if by_name else self._names.take(call_id)
+        value, parts = result_of(message.get("content"), f"{place}.content")
+        return Result(word(call_id), name, value, parts, word(call_id) or None, place=place)
+
+    def _answer(self, message: JsonObject, place: str) -> Iterator[AnyPart]:
+        for name in ("reasoning_content", "reasoning"):
+            if isinstance(message.get(name), str):
+                yield Thinking(message[name], place=f"{place}.{name}")
+        for detail, own in listed(message.get("reasoning_details"), f"{place}.reasoning_details"):
+            yield _detail(detail, own)
+        parts = [
+            part
+            for item in parts_of(message.get("content"), f"{place}.content")
+            for part in (_tagged(item, self._tag) if isinstance(item, Text) else [item])
+        ]
+        if isinstance(message.get("refusal"), str):
+            parts.append(Text(message["refusal"], True, place=f"{place}.refusal"))
+        if signature := opaque(_signature(message)):
+            text = ""
+            if parts and isinstance(last := parts[-1], Text):
+                text = last.text
+                parts.pop()
+            parts.append(Text(text, signature=signature, place=f"{place}.content"))
+        yield from parts
+        for call, own in listed(message.get("tool_calls"), f"{place}.tool_calls"):
+            yield self._call(call, own)
+        if isinstance(legacy := message.get("function_call"), dict):
+            yield self._call({"function": legacy}, f"{place}.function_call")
+
+    def _call(self, call: JsonObject, place: str) -> Call:
+        called = call.get("function") or call.get("custom")
+        called = called if isinstance(called, dict) else {}
+        call_id, name, given = call.get("id"), word(called.get("name")), called.get("arguments")
+        self._names.add(call_id, name)
+        arguments: Any = {"input": called["input"]} if "input" in called else text_arguments(given)
+        known, signature = word(call_id), opaque(_signature(call))
+        return Call(known, name, arguments, known or None, signature=signature, place=place)
+
+    # ---------------------------------------------------------------- settings
+
+    def _reasoning(self, google: JsonObject) -> Reasoning | None:
+        body, places = self._body, self._unread.places
+        effort, budget = body.pop("reasoning_effort", None), None
+        if effort is not None:
+            places["reasoning.effort"] = "reasoning_effort"
+        if self._vendor == VENDOR:
+            level, budget = self._extra(google)
+            effort = effort or level
+            if effort is not None:
+                google["thinking_level"] = str(effort).upper()
+        shown = self._shown or None
+        if effort is None and budget is None and shown is None:
+            return None
+        if effort == "none":
+            return Reasoning("off", None, budget, shown)
+        return Reasoning(None, effort, budget, shown)
+
+    def _extra(self, google: JsonObject) -> tuple[Any, Any]:
+        """Read Google's own fields. Return the level and the budget of the thinking."""
+        outer = self._body.get("extra_body")
+        inner = outer.get("google") if isinstance(outer, dict) else None
+        if not isinstance(outer, dict) or not isinstance(inner, dict):
+            return None, None
+        del self._body["extra_body"]
+        self._unread.keep(outer, "extra_body", but=("google",))
+        fields, places = dict(inner), self._unread.places
+        safety = fields.get("safety_settings")
+        if isinstance(safety, list) and len(objects_in(safety)) == len(safety):
+            del fields["safety_settings"]
+            google["safety"] = {item.get("category"): item.get("threshold") for item in safety}
+            places["google.safety"] = f"{_EXTRA}.safety_settings"
+        for name, field in _GOOGLE.items():
+            if field in fields:
+                google[name] = fields.pop(field)
+                places[f"google.{name}"] = f"{_EXTRA}.{field}"
+        config = fields.get("thinking_config")
+        config = dict(fields.pop("thinking_config")) if isinstance(config, dict) else {}
+        level, budget = config.pop("thinking_level", None), config.pop("thinking_budget", None)
+        config.pop("include_thoughts", None)
+        for name, value in (("effort", level), ("budget", budget)):
+            if value is not None:
+                places[f"reasoning.{name}"] = f"{_EXTRA}.thinking_config"
+        self._unread.keep(config, f"{_EXTRA}.thinking_config")
+        self._unread.keep(fields, _EXTRA)
+        return (str(level).lower() if level is not None else None), budget
 
 
-def _answer(message: dict[str, Any], names: CallNames, tag: str) -> Iterator[AnyPart]:
-    for name in ("reasoning_content", "reasoning"):
-        if isinstance(message.get(name), str):
-            yield Thinking(message[name])
-    for detail in objects_in(message.get("reasoning_details")):
-        text = text_of(detail.get("text")) or text_of(detail.get("summary"))
-        yield Thinking(text, signature=opaque(detail.get("signature") or detail.get("data")))
-    parts = [part for text in texts_in(message.get("content")) for part in _tagged(text.text, tag)]
-    if isinstance(message.get("refusal"), str):
-        parts.append(Text(message["refusal"], refusal=True))
-    if signature := opaque(_signature(message)):
-        if not parts or not isinstance(last := parts.pop(), Text):
-            last = Text("")
-        parts.append(Text(last.text, signature=signature))
-    yield from parts
-    for call in objects_in(message.get("tool_calls")):
-        yield _call(call, names)
-    if isinstance(legacy := message.get("function_call"), dict):
-        yield _call({"function": legacy}, names)
-
-
-def _call(call: dict[str, Any], names: CallNames) -> Call:
-    called = call.get("function") or call.get("custom")
-    called = called if isinstance(called, dict) else {}
-    call_id, name, given = call.get("id"), word(called.get("name")), called.get("arguments")
-    names.add(call_id, name)
-    arguments: Any = {"input": called["input"]} if "input" in called else text_arguments(given)
-    signature = opaque(_signature(call))
-    return Call(word(call_id), name, arguments, word(call_id) or None, signature=signature)
+def _detail(detail: JsonObject, place: str) -> Thinking:
+    text = text_of(detail.get("text")) or text_of(detail.get("summary"))
+    signature = opaque(detail.get("signature") or detail.get("data"))
+    return Thinking(text, word(detail.get("id")) or None, signature=signature, place=place)
 
 
 def text_arguments(given: Json) -> Any:
@@ -121,17 +243,19 @@ def text_arguments(given: Json) -> Any:
     return json.dumps(given)
 
 
-def _tagged(text: str, tag: str) -> Iterator[AnyPart]:
+def _tagged(whole: Text, tag: str) -> Iterator[AnyPart]:
     """Yield the text of a message, and the thoughts between tags in it."""
-    pieces = text.split(f"<{tag}>") if tag else [text]
-    for number, piece in enumerate(pieces):
+    if whole.refusal or not tag or f"<{tag}>" not in whole.text:
+        yield whole
+        return
+    for number, piece in enumerate(whole.text.split(f"<{tag}>")):
         thought, _, rest = piece.rpartition(f"</{tag}>") if number else ("", "", piece)
         if thought:
-            yield Thinking(thought)
-        yield Text(rest)
+            yield Thinking(thought, place=whole.place)
+        yield Text(rest, place=whole.place)
 
 
-def _signature(holder: dict[str, Any]) -> Json:
+def _signature(holder: JsonObject) -> Json:
     """Return the signature in ``extra_content`` of a call or a message; Vertex AI has its own key.
     Older answers had it beside the content, so it may be sent back there.
     """
@@ -140,12 +264,3 @@ def _signature(holder: dict[str, Any]) -> Json:
     own = extra.get("google") or extra.get("vertex")
     signature = own.get("thought_signature") if isinstance(own, dict) else None
     return signature or holder.get("thought_signature")
-
-
-def _tools(tools: Json, vendor: str) -> Iterator[Function | ServerTool]:
-    for index, tool in enumerate(objects_in(tools)):
-        place, declaration = f"tools[{index}]", tool.get("function", tool)
-        if tool.get("type") != "function":
-            yield ServerTool(tool, vendor, place, "is a tool of another type")
-        elif isinstance(declaration, dict) and isinstance(declaration.get("name"), str):
-            yield function(declaration, place)

@@ -72,6 +72,9 @@ def reds(wire: str, name: str, body: Body) -> set[str]:
     }
 
 
+UNSIGNED: Final = {
+    name: {"signatures lost"} for name, question in QUESTIONS.items() if question.group == "history"
+}
 NO_PLACE: Final[dict[str, dict[str, set[str]]]] = {
     "messages": {
         **{name: {"invented wrong max_tokens"} for name in QUESTIONS},
@@ -83,8 +86,29 @@ NO_PLACE: Final[dict[str, dict[str, set[str]]]] = {
             if question.group == "history"
         },
     },
+    "responses": {
+        "settings-values": {f"settings lost {name}" for name in ("top_k", "seed", "stop")},
+        "settings-zero": {"settings lost seed"},
+        **UNSIGNED,
+    },
+    "chat": {
+        "settings-values": {"settings lost top_k"},
+        "thinking-effort": {"thinking lost shown"},
+        "media-kinds": {"media lost"},
+        "media-by-url": {"media lost"},
+        **UNSIGNED,
+    },
+    "openai-compat": {
+        "settings-values": {"settings lost top_k"},
+        "google-tier": {"google lost tier"},
+        "history-result-media": {"media lost"},
+        "media-kinds": {"media lost"},
+        "media-by-url": {"media lost"},
+    },
 }
 """Wire → question → what the wire has no place for, or needs beside the question."""
+OWN: Final = {"include", "store"}
+"""The fields that a writer adds to keep the history itself."""
 REFUSED: Final = {("messages", "schema-sloppy")}
 """The questions that the writer of a wire refuses."""
 
@@ -106,7 +130,7 @@ def test_the_prompt_of_a_written_body_is_written_as_the_same_body(wire: str, nam
 
     assert body_of(both.sent.prompt, provider, api) == body
     assert differences == NO_PLACE[wire].get(name, set())
-    assert both.sent.prompt.more == {}
+    assert both.sent.prompt.more.keys() <= OWN
     assert reds(wire, name, body) == set()
 
 
@@ -178,9 +202,131 @@ MESSAGES: dict[str, tuple[str, Change, str]] = {
     "an image of a result is lost": ("history-result-media", lambda body: blocks(body, 2)[0]["content"].pop(), "media lost"),
 }  # fmt: skip
 
-FAULTS: Final = [
-    (wire, fault, *row) for wire, rows in {"messages": MESSAGES}.items() for fault, row in rows.items()
-]  # fmt: skip
+
+def chat_parts(body: Body, index: int) -> list[Body]:
+    content = body["messages"][index]["content"]
+    if isinstance(content, str):
+        body["messages"][index]["content"] = content = [{"type": "text", "text": content}]
+    found: list[Body] = content
+    return found
+
+
+def function(body: Body) -> Body:
+    found: Body = body["tools"][0]
+    inner: Body = found.get("function", found)
+    return inner
+
+
+def properties(body: Body) -> Body:
+    found: Body = function(body)["parameters"]["properties"]
+    return found
+
+
+def contents_by_place(body: Body) -> None:
+    first, second = (each for each in body["messages"] if each["role"] == "tool")
+    first["content"], second["content"] = second["content"], first["content"]
+
+
+def chat_system_of_the_user(body: Body) -> None:
+    body["messages"][0]["role"] = "user"
+
+
+CHAT: dict[str, tuple[str, Change, str]] = {
+    "a system text is lost": ("system-parts", lambda body: body["messages"].pop(0), "system lost"),
+    "a system text of the user": ("system-parts", chat_system_of_the_user, "system wrong"),
+    "a text is lost": ("system-parts", lambda body: chat_parts(body, 2).pop(), "messages lost"),
+    "a text of the wrong role": ("messages-repeated-roles", lambda body: body["messages"][2].update(role="user"), "messages wrong"),
+    "texts in another order": ("messages-repeated-roles", lambda body: body["messages"].reverse(), "messages wrong"),
+    "a text is added": ("settings-none", lambda body: chat_parts(body, 0).append({"type": "text", "text": "Be brief."}), "invented wrong text"),
+    "the second image is lost": ("media-image", lambda body: chat_parts(body, 0).pop(3), "media lost"),
+    "an address as a text": ("media-by-url", lambda body: chat_parts(body, 0).__setitem__(1, {"type": "text", "text": "web:png-3"}), "media wrong"),
+    "a sound of another type": ("media-kinds", lambda body: chat_parts(body, 0)[2]["input_audio"].update(format="mp3"), "media wrong"),
+    "a document is lost": ("media-kinds", lambda body: chat_parts(body, 0).pop(1), "media lost"),
+    "a tool is lost": ("tools-plain", lambda body: body["tools"].pop(), "tools lost"),
+    "a description is lost": ("tools-plain", lambda body: function(body).pop("description"), "tools lost"),
+    "const dropped": ("schema-enums", lambda body: properties(body)["kind"].pop("const"), "schema lost const"),
+    "a pattern dropped": ("schema-limits", lambda body: properties(body)["s"].pop("pattern"), "limits lost pattern"),
+    "a forced choice becomes auto": ("choice-required", lambda body: body.update(tool_choice="auto"), "choice wrong"),
+    "a forced choice is lost": ("choice-named", lambda body: body.pop("tool_choice"), "choice lost"),
+    "another tool is forced": ("choice-named", lambda body: body["tool_choice"]["function"].update(name="tool_s1"), "choice wrong"),
+    "a choice is added": ("tools-plain", lambda body: body.update(tool_choice="required"), "invented wrong choice"),
+    "no schema of the answer": ("output-schema", lambda body: body.update(response_format={"type": "json_object"}), "output lost schema"),
+    "no structured answer": ("output-json", lambda body: body.pop("response_format"), "output lost"),
+    "zeros dropped": ("settings-zero", lambda body: (body.pop("temperature"), body.pop("seed")), "settings lost seed"),
+    "a setting is changed": ("settings-values", lambda body: body.update(top_p=0.5), "settings wrong top_p"),
+    "a setting is added": ("settings-none", lambda body: body.update(max_tokens=4096), "invented wrong max_tokens"),
+    "choices are added": ("settings-none", lambda body: body.update(n=2), "invented wrong n"),
+    "effort is lost": ("thinking-effort", lambda body: body.pop("reasoning_effort"), "thinking lost effort"),
+    "effort is changed": ("thinking-effort", lambda body: body.update(reasoning_effort="high"), "thinking wrong effort"),
+    "a call is lost": ("history-calls", lambda body: body["messages"][1]["tool_calls"].pop(), "calls lost"),
+    "arguments are changed": ("history-calls", lambda body: body["messages"][1]["tool_calls"][0]["function"].update(arguments="{}"), "calls wrong"),
+    "an id is changed": ("history-calls", lambda body: body["messages"][1]["tool_calls"][0].update(id="other"), "ids wrong"),
+    "results by place although ids say otherwise": ("history-results-by-id", contents_by_place, "results wrong"),
+    "a result is lost": ("history-calls", lambda body: body["messages"].pop(2), "results lost"),
+    "a result is changed": ("history-result-values", lambda body: body["messages"][2].update(content='{"k": "RES-at1 and more"}'), "results wrong"),
+}  # fmt: skip
+
+COMPATIBLE: dict[str, tuple[str, Change, str]] = {
+    **CHAT,
+    "a budget is changed": ("thinking-budget", lambda body: body["extra_body"]["google"]["thinking_config"].update(thinking_budget=1), "thinking wrong budget"),
+    "thoughts are not asked for": ("thinking-effort", lambda body: body.pop("extra_body"), "thinking lost shown"),
+    "a threshold is lost": ("google-safety", lambda body: body["extra_body"]["google"]["safety_settings"].pop(), "google wrong safety"),
+    "a signature is lost": ("history-calls", lambda body: body["messages"][1]["tool_calls"][0].pop("extra_content"), "signatures lost"),
+}  # fmt: skip
+
+
+def items(body: Body, index: int) -> list[Body]:
+    content = body["input"][index]["content"]
+    if isinstance(content, str):
+        body["input"][index]["content"] = content = [{"type": "input_text", "text": content}]
+    found: list[Body] = content
+    return found
+
+
+def outputs_by_place(body: Body) -> None:
+    first, second = (each for each in body["input"] if each.get("type") == "function_call_output")
+    first["output"], second["output"] = second["output"], first["output"]
+
+
+def of_kind(body: Body, kind: str) -> Body:
+    return next(each for each in body["input"] if each.get("type") == kind)
+
+
+RESPONSES: dict[str, tuple[str, Change, str]] = {
+    "a system text is lost": ("system-parts", lambda body: body.update(instructions="SYS-al1"), "system lost"),
+    "a system text of the user": ("system-parts", lambda body: items(body, 0).append({"type": "input_text", "text": body.pop("instructions")}), "system wrong"),
+    "a text is lost": ("system-parts", lambda body: items(body, 0).pop(), "messages lost"),
+    "a text of the wrong role": ("messages-repeated-roles", lambda body: body["input"][2].update(role="user"), "messages wrong"),
+    "texts in another order": ("messages-repeated-roles", lambda body: body["input"].reverse(), "messages wrong"),
+    "a text is added": ("settings-none", lambda body: items(body, 0).append({"type": "input_text", "text": "Be brief."}), "invented wrong text"),
+    "the second image is lost": ("media-image", lambda body: items(body, 0).pop(3), "media lost"),
+    "an address as a text": ("media-by-url", lambda body: items(body, 0).__setitem__(1, {"type": "input_text", "text": "web:png-3"}), "media wrong"),
+    "a tool is lost": ("tools-plain", lambda body: body["tools"].pop(), "tools lost"),
+    "a description is lost": ("tools-plain", lambda body: function(body).pop("description"), "tools lost"),
+    "const dropped": ("schema-enums", lambda body: properties(body)["kind"].pop("const"), "schema lost const"),
+    "a forced choice becomes auto": ("choice-required", lambda body: body.update(tool_choice="auto"), "choice wrong"),
+    "a forced choice is lost": ("choice-named", lambda body: body.pop("tool_choice"), "choice lost"),
+    "a choice is added": ("tools-plain", lambda body: body.update(tool_choice="required"), "invented wrong choice"),
+    "no schema of the answer": ("output-schema", lambda body: body["text"].update(format={"type": "json_object"}), "output lost schema"),
+    "no structured answer": ("output-json", lambda body: body.pop("text"), "output lost"),
+    "a zero dropped": ("settings-zero", lambda body: body.pop("temperature"), "settings lost temperature"),
+    "a setting is changed": ("settings-values", lambda body: body.update(max_output_tokens=1), "settings wrong max_tokens"),
+    "a setting is added": ("settings-none", lambda body: body.update(max_output_tokens=4096), "invented wrong max_tokens"),
+    "effort is lost": ("thinking-effort", lambda body: body["reasoning"].pop("effort"), "thinking lost effort"),
+    "a summary is not asked for": ("thinking-effort", lambda body: body["reasoning"].pop("summary"), "thinking lost shown"),
+    "the tier is lost": ("google-tier", lambda body: body.pop("service_tier"), "google lost tier"),
+    "a call is lost": ("history-calls", lambda body: body["input"].remove(of_kind(body, "function_call")), "calls lost"),
+    "arguments are changed": ("history-calls", lambda body: of_kind(body, "function_call").update(arguments="{}"), "calls wrong"),
+    "an id is changed": ("history-calls", lambda body: of_kind(body, "function_call").update(call_id="other"), "ids wrong"),
+    "results by place although ids say otherwise": ("history-results-by-id", outputs_by_place, "results wrong"),
+    "a result is lost": ("history-calls", lambda body: body["input"].remove(of_kind(body, "function_call_output")), "results lost"),
+    "an image of a result is lost": ("history-result-media", lambda body: of_kind(body, "function_call_output")["output"].pop(), "media lost"),
+}  # fmt: skip
+
+TABLES: Final = {
+    "messages": MESSAGES, "chat": CHAT, "openai-compat": COMPATIBLE, "responses": RESPONSES,
+}  # fmt: skip
+FAULTS: Final = [(wire, fault, *row) for wire, rows in TABLES.items() for fault, row in rows.items()]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -210,9 +356,26 @@ ODD_MESSAGES: dict[str, tuple[str, Change]] = {
     "a forced function of a structured answer": ("output-schema", lambda body: body.update(tools=[{"name": "answer", "input_schema": body.pop("output_config")["format"]["schema"]}], tool_choice={"type": "tool", "name": "answer"})),
     "a budget in place of an effort": ("thinking-effort", lambda body: (body.pop("output_config"), body.update(thinking={"type": "enabled", "budget_tokens": 1024}))),
 }  # fmt: skip
-ODD: Final = [
-    (wire, form, *row) for wire, rows in {"messages": ODD_MESSAGES}.items() for form, row in rows.items()
-]  # fmt: skip
+ODD_CHAT: dict[str, tuple[str, Change]] = {
+    "a developer": ("system-parts", lambda body: [each.update(role="developer") for each in body["messages"] if each["role"] == "system"]),
+    "a system text after the messages": ("system-parts", lambda body: body["messages"].append(body["messages"].pop(1))),
+    "contents as lists": ("messages-repeated-roles", lambda body: [chat_parts(body, index) for index in range(5)]),
+    "the older limit": ("settings-values", lambda body: body.update(max_tokens=body.pop("max_completion_tokens", body.get("max_tokens")))),
+    "one stop as a text": ("settings-none", lambda body: body.update(stop=None, n=1, tools=None)),
+    "all tools are allowed": ("choice-required", lambda body: body.update(tool_choice={"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": body["tools"]}})),
+    "results as lists": ("history-calls", lambda body: [chat_parts(body, index) for index in (2, 3)]),
+}  # fmt: skip
+ODD_RESPONSES: dict[str, tuple[str, Change]] = {
+    "a developer": ("system-parts", lambda body: body["input"].insert(0, {"role": "developer", "content": body.pop("instructions")})),
+    "a text as the input": ("settings-none", lambda body: body.update(input="USER-z1")),
+    "typed messages": ("messages-repeated-roles", lambda body: [item.update(type="message") for item in body["input"]]),
+    "fields that are null": ("settings-none", lambda body: body.update(reasoning=None, text=None, tools=[], instructions=None, metadata={})),
+    "the usual tier": ("settings-none", lambda body: body.update(service_tier="auto", store=True)),
+}  # fmt: skip
+FORMS: Final = {
+    "messages": ODD_MESSAGES, "chat": ODD_CHAT, "openai-compat": ODD_CHAT, "responses": ODD_RESPONSES,
+}  # fmt: skip
+ODD: Final = [(wire, form, *row) for wire, rows in FORMS.items() for form, row in rows.items()]  # fmt: skip
 
 
 @pytest.mark.parametrize(
