@@ -121,7 +121,7 @@ test-install: $(REPORT) ## install only the package, as a user does, run the spe
 
 wires: $(READY) ## list what the types of the newest SDKs have and the readers do not know; tests/wires/accepted.yaml has the accepted gaps (needs npm)
 	rm -rf build/wires && mkdir -p build/wires
-	$(UV) --target build/wires/python --no-deps google-genai
+	$(UV) --target build/wires/python --no-deps google-genai anthropic openai
 	npm install --silent --ignore-scripts --no-audit --no-fund --prefix build/wires @google/genai@latest
 	PYTHONPATH=build/wires/python $(BIN)/python -m tests.wires --npm build/wires/node_modules
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from harness.cassettes.yaml import parse
@@ -12,7 +13,7 @@ from .probe import Gap, gaps
 from .sources import Source
 
 ACCEPTED = Path(__file__).with_name("accepted.yaml")
-"""The lock file: provider → outcome → reason → labels."""
+"""The lock file: provider → outcome → reason → labels. ``*`` is any text."""
 
 Lock = Mapping[str, Mapping[str, Mapping[str, Sequence[str]]]]
 
@@ -55,7 +56,7 @@ def compare(sources: Sequence[Source], lock: Lock) -> Report:
         for label in labels
     }
     fed: set[tuple[str, str]] = set()
-    found: set[tuple[str, str, str]] = set()
+    used: set[tuple[str, str, str]] = set()
     for source in sources:
         version = source.version()
         if version is None:
@@ -66,13 +67,22 @@ def compare(sources: Sequence[Source], lock: Lock) -> Report:
         report.fed += len(labels)
         fed |= {(source.provider, label) for label in labels}
         for gap in gaps_of_source:
-            key = (source.provider, gap.outcome, gap.label)
-            found.add(key)
-            if key in accepted:
+            here = {
+                (provider, outcome, label)
+                for provider, outcome, label in accepted
+                if (provider, outcome) == (source.provider, gap.outcome)
+                and fnmatchcase(gap.label, label)
+            }
+            used |= here
+            if here:
                 report.accepted += 1
             else:
                 report.new.append(gap)
-    report.stale = sorted(key for key in accepted - found if (key[0], key[2]) in fed)
+    report.stale = sorted(
+        (provider, outcome, label)
+        for provider, outcome, label in accepted - used
+        if any(provider == of and fnmatchcase(name, label) for of, name in fed)
+    )
     return report
 
 

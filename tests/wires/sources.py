@@ -184,6 +184,202 @@ def _interactions_node() -> Iterator[Root]:
     yield Root(declared.shape("Interaction"), _whole)
 
 
+# ---------------------------------------------------------------- Messages
+
+_MESSAGE: Json = {
+    "id": "msg_a",
+    "type": "message",
+    "role": "assistant",
+    "model": "m",
+    "content": [],
+    "stop_reason": None,
+    "stop_sequence": None,
+    "usage": {"input_tokens": 1, "output_tokens": 1},
+}
+_MESSAGE_START = {"type": "message_start", "message": _MESSAGE}
+_MESSAGE_DELTA = {
+    "type": "message_delta",
+    "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+    "usage": {"output_tokens": 1},
+}
+_MESSAGE_STOP = {"type": "message_stop"}
+_BLOCK_OF_DELTA = {
+    "text_delta": {"type": "text", "text": ""},
+    "citations_delta": {"type": "text", "text": ""},
+    "thinking_delta": {"type": "thinking", "thinking": "", "signature": ""},
+    "signature_delta": {"type": "thinking", "thinking": "", "signature": ""},
+    "input_json_delta": {"type": "tool_use", "id": "i", "name": "f", "input": {}},
+}
+ANTHROPIC_BESIDE: Beside = {
+    "BetaRawMessageStartEvent": {"message": _MESSAGE},
+    "BetaMessage": _MESSAGE,
+    "BetaRawMessageDeltaEvent": {
+        "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+        "usage": {"output_tokens": 1},
+    },
+    "BetaRawContentBlockStartEvent": {
+        "index": 0,
+        "content_block": {"type": "text", "text": "a"},
+    },
+    "BetaRawContentBlockDeltaEvent": {"index": 0, "delta": {"type": "text_delta", "text": "a"}},
+    "BetaRawContentBlockStopEvent": {"index": 0},
+    "BetaUsage": {"input_tokens": 1, "output_tokens": 1},
+    "BetaMessageDeltaUsage": {"output_tokens": 1},
+    "BetaTextBlock": {"text": "a"},
+    "BetaTextDelta": {"text": "a"},
+    "BetaThinkingDelta": {"thinking": "a"},
+    "BetaSignatureDelta": {"signature": "QUJD"},
+    "BetaInputJSONDelta": {"partial_json": "{}"},
+    "BetaMCPToolListingBlock": {"mcp_server_name": "s", "tools": [{"name": "f"}]},
+}
+
+
+def _message_event(value: Json) -> Stream:
+    """A stream with one event in its place."""
+    match value:
+        case {"type": "message_start"}:
+            return [value, _MESSAGE_DELTA, _MESSAGE_STOP]
+        case {"type": "message_delta"}:
+            return [_MESSAGE_START, value, _MESSAGE_STOP]
+        case {"type": "content_block_start", "index": index}:
+            stop = {"type": "content_block_stop", "index": index}
+            return [_MESSAGE_START, value, stop, _MESSAGE_DELTA, _MESSAGE_STOP]
+        case {"type": "content_block_delta", "index": index, "delta": {"type": kind}}:
+            block = _BLOCK_OF_DELTA.get(kind, {"type": kind.removesuffix("_delta")})
+            start = {"type": "content_block_start", "index": index, "content_block": block}
+            stop = {"type": "content_block_stop", "index": index}
+            return [_MESSAGE_START, start, value, stop, _MESSAGE_DELTA, _MESSAGE_STOP]
+    return [_MESSAGE_START, _MESSAGE_DELTA, _MESSAGE_STOP]
+
+
+def _anthropic_python() -> Iterator[Root]:
+    types = import_module("anthropic.types.beta")
+    yield Root(shape_of(types.BetaRawMessageStreamEvent), _message_event)
+
+
+# ---------------------------------------------------------------- Responses
+
+_RESPONSE = {"id": "resp_a", "object": "response", "model": "m", "output": []}
+_RESPONSE_CREATED = {
+    "type": "response.created",
+    "sequence_number": 0,
+    "response": {**_RESPONSE, "status": "in_progress"},
+}
+_RESPONSE_COMPLETED = {
+    "type": "response.completed",
+    "sequence_number": 9,
+    "response": {**_RESPONSE, "status": "completed"},
+}
+_ITEM_OF = {
+    "response.reasoning": {"type": "reasoning", "summary": []},
+    "response.function_call": {"type": "function_call", "call_id": "c", "name": "f"},
+    "response.custom_tool": {"type": "custom_tool_call", "call_id": "c", "name": "f"},
+    "response.code_interpreter": {"type": "code_interpreter_call"},
+    "response.mcp_call": {"type": "mcp_call"},
+    "response.shell_call_command": {"type": "shell_call"},
+    "response.shell_call_output": {"type": "shell_call_output"},
+    "response.image_generation": {"type": "image_generation_call"},
+    "response.": {"type": "message", "role": "assistant", "content": []},
+}
+"""The beginning of the name of an event → the item that it is about."""
+_RESPONSE_BESIDE = {**_RESPONSE, "status": "completed"}
+_TEXT_PART = {"type": "output_text", "text": "a", "annotations": []}
+OPENAI_BESIDE: Beside = {
+    "Response": _RESPONSE_BESIDE,
+    **{
+        f"Response{name}Event": {"response": _RESPONSE_BESIDE}
+        for name in ("Created", "Queued", "InProgress", "Completed", "Failed", "Incomplete")
+    },
+    **{
+        f"Response{name}DeltaEvent": {"delta": "a", "output_index": 0}
+        for name in (
+            *("Text", "Refusal", "ReasoningText", "ReasoningSummaryText", "McpCallArguments"),
+            *("FunctionCallArguments", "CustomToolCallInput", "CodeInterpreterCallCode"),
+            *("ShellCallCommand", "Audio", "AudioTranscript"),
+        )
+    },
+    **{
+        f"Response{name}DoneEvent": {field: "{}", "output_index": 0}
+        for name, field in {
+            "Text": "text",
+            "Refusal": "refusal",
+            "ReasoningText": "text",
+            "ReasoningSummaryText": "text",
+            "McpCallArguments": "arguments",
+            "FunctionCallArguments": "arguments",
+            "CustomToolCallInput": "input",
+            "CodeInterpreterCallCode": "code",
+            "ShellCallCommand": "command",
+        }.items()
+    },
+    **{
+        f"Response{name}Event": {"output_index": 0, "part": part}
+        for name, part in {
+            **dict.fromkeys(("ContentPartAdded", "ContentPartDone"), _TEXT_PART),
+            "ReasoningSummaryPartAdded": {"type": "summary_text", "text": ""},
+            "ReasoningSummaryPartDone": {"type": "summary_text", "text": "a"},
+        }.items()
+    },
+    "Part": {"text": "a"},
+    "PartReasoningText": {"text": "a"},
+    "ResponseShellCallCommandAddedEvent": {"output_index": 0, "command": ""},
+    "ResponseShellCallOutputContentDeltaEvent": {"output_index": 0, "delta": {"stdout": "a"}},
+    "ResponseShellCallOutputContentDoneEvent": {"output_index": 0, "output": []},
+    "ResponseOutputItemAddedEvent": {"output_index": 0, "item": {"type": "message"}},
+    "ResponseOutputItemDoneEvent": {
+        "output_index": 0,
+        "item": {"type": "message", "content": [_TEXT_PART]},
+    },
+    "ResponseOutputTextAnnotationAddedEvent": {
+        "output_index": 0,
+        "annotation": {"type": "url_citation", "url": "u"},
+    },
+    "ResponseImageGenCallPartialImageEvent": {"output_index": 0, "partial_image_b64": "QUJD"},
+}
+
+
+def _response_event(value: Json) -> Stream:
+    """A stream with one event in its place, after the beginning of its item."""
+    match value:
+        case None:
+            return [_RESPONSE_CREATED, _RESPONSE_COMPLETED]
+        case {"type": "response.created"}:
+            return [value, _RESPONSE_COMPLETED]
+        case {"type": "response.completed" | "response.failed" | "response.incomplete"}:
+            return [_RESPONSE_CREATED, value]
+        case {"type": str(kind), "output_index": index} if "output_item" not in kind:
+            item = next(item for name, item in _ITEM_OF.items() if kind.startswith(name))
+            begun = {"type": "response.output_item.added", "output_index": index, "item": item}
+            return [_RESPONSE_CREATED, begun, value, _RESPONSE_COMPLETED]
+    return [_RESPONSE_CREATED, value, _RESPONSE_COMPLETED]
+
+
+def _responses_python() -> Iterator[Root]:
+    types = import_module("openai.types.responses")
+    yield Root(shape_of(types.ResponseStreamEvent), _response_event)
+
+
+# ---------------------------------------------------------------- Chat Completions
+
+_PIECE = {"id": "chatcmpl-a", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+CHAT_BESIDE: Beside = {
+    "ChatCompletionChunk": {**_PIECE, "choices": []},
+    "Choice": {"index": 0, "delta": {"content": "a"}, "finish_reason": None},
+    "ChoiceDelta": {"content": "a"},
+    "ChoiceDeltaToolCall": {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}},
+}
+
+
+def _piece(value: Json) -> Stream:
+    last = {**_PIECE, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    return [value, last] if value else [last]
+
+
+def _chat_python() -> Iterator[Root]:
+    types = import_module("openai.types.chat")
+    yield Root(shape_of(types.ChatCompletionChunk), _piece)
+
+
 # ---------------------------------------------------------------- the table
 
 SOURCES: tuple[Source, ...] = (
@@ -201,6 +397,21 @@ SOURCES: tuple[Source, ...] = (
         _interactions_python,
         INTERACTIONS_BESIDE,
     ),
+    Source(
+        "anthropic",
+        "anthropic",
+        lambda: _installed("anthropic"),
+        _anthropic_python,
+        ANTHROPIC_BESIDE,
+    ),
+    Source(
+        "openai responses",
+        "openai",
+        lambda: _installed("openai"),
+        _responses_python,
+        OPENAI_BESIDE,
+    ),
+    Source("openai chat", "openai", lambda: _installed("openai"), _chat_python, CHAT_BESIDE),
     Source(
         "@google/genai",
         "gemini-api",

@@ -156,6 +156,19 @@ def test_an_accepted_gap_is_not_new_and_one_that_is_gone_is_stale() -> None:
     )
 
 
+def test_a_star_in_an_accepted_gap_is_any_text() -> None:
+    lock = {
+        "gemini-api": {
+            "other": {"r": ["Reason=*"]},
+            "unknown": {"r": ["*.dreamToken", "*.text"]},
+            "nowhere": {"r": ["*.index", "Reason=*"]},
+        }
+    }
+    report = compare([planted()], lock)
+    assert (report.new, report.accepted) == ([], 3)
+    assert report.stale == [("gemini-api", "nowhere", "Reason=*")]
+
+
 def test_a_reader_that_differs_from_the_oracle_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     from harness.providers.oracle.gemini import _Reader
 
@@ -173,7 +186,7 @@ def test_an_sdk_that_is_not_installed_is_named() -> None:
 
 @pytest.mark.slow
 def test_everything_in_the_installed_types_is_known_or_accepted() -> None:
-    report = compare(SOURCES[:2], read_lock())
+    report = compare(SOURCES[:5], read_lock())
     assert report.versions
     assert (report.new, report.stale) == ([], [])
-    assert report.fed > 300
+    assert report.fed > 3000

@@ -41,6 +41,7 @@ _RESULT: Final = "_tool_result"
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 _CODE_FIELDS: Final = {"code_execution": "code", "bash_code_execution": "command"}
 """A tool that runs code, and the field of its input with the code."""
+_LISTING: Final = "mcp_tool_listing"
 _CODE_RESULTS: Final = frozenset(name + _RESULT for name in _CODE_FIELDS)
 _ABOUT_THE_ANSWER: Final = frozenset({"fallback", "container_upload"})
 """Blocks that are facts about the whole answer."""
@@ -196,10 +197,10 @@ class Blocks:
             if beside:
                 out.append(Annotation("part", beside))
             give_others("tool_use.", fields, ("type", "id", "name", "input", *_BESIDE_CALL), out)
-        elif kind.endswith(_RESULT):
+        elif kind.endswith(_RESULT) or kind == _LISTING:
             out.append(_result(kind, fields))
         elif kind == "compaction":
-            if not is_empty(fields.get("content")):
+            if not all(is_empty(value) for name, value in fields.items() if name != "type"):
                 out.append(_about(kind, fields))
         elif kind in _ABOUT_THE_ANSWER:
             out.append(_about(kind, fields))
@@ -271,6 +272,8 @@ class Blocks:
         if type(delta.get("thinking")) is not str:
             return False
         out.append(Reasoning(delta["thinking"]))
+        if not is_empty(tokens := delta.get("estimated_tokens")):
+            out.append(Annotation("part", {"estimated_tokens": tokens}))
         return True
 
     def _signature_delta(self, block: _Block, delta: dict[str, Json], out: list[Event]) -> bool:
@@ -305,7 +308,11 @@ _UNKNOWN_DELTA: Final[tuple[frozenset[str], _Read, tuple[str, ...]]] = (
 _DELTAS: Final[dict[str, tuple[frozenset[str], _Read, tuple[str, ...]]]] = {
     "text_delta": (frozenset({"text"}), Blocks._text_delta, ("text",)),
     "citations_delta": (frozenset({"text"}), Blocks._citations_delta, ("citation",)),
-    "thinking_delta": (frozenset({"thinking"}), Blocks._thinking_delta, ("thinking",)),
+    "thinking_delta": (
+        frozenset({"thinking"}),
+        Blocks._thinking_delta,
+        ("thinking", "estimated_tokens"),
+    ),
     "signature_delta": (frozenset({"thinking"}), Blocks._signature_delta, ("signature",)),
     "input_json_delta": (
         frozenset({"tool_use", *_SERVER_CALLS}),

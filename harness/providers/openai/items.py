@@ -58,6 +58,7 @@ SERVER_RESULTS: Final = frozenset(
         *("shell_call_output", "local_shell_call_output", "apply_patch_call_output"),
         *("computer_call_output", "tool_search_output", "program_output", "mcp_list_tools"),
         *("mcp_approval_response", "compaction", "additional_tools"),
+        *("function_call_output", "custom_tool_call_output"),
     }
 )
 _ARGUMENTS: Final = ("action", "operation", "queries", "arguments")

@@ -68,7 +68,7 @@ _ECHO: Final = frozenset(
         *("truncation", "metadata", "store", "background", "prompt", "prompt_cache_key"),
         *("prompt_cache_retention", "prompt_cache_options", "safety_identifier", "user"),
         *("frequency_penalty", "presence_penalty", "include", "billing", "background_options"),
-        *("stream", "stream_options", "input", "access_programs"),
+        *("stream", "stream_options", "input", "access_programs", "image"),
     }
 )
 """The fields of a response that repeat the request."""
@@ -221,10 +221,16 @@ class ResponsesReader(AnswerReader):
 
     def _part(self, event: dict[str, Json], out: list[Event]) -> None:
         """Read the beginning or the end of a part. An empty part gives no event."""
-        if not self._around(event, "part", dict, out):
+        if not self._around(event, "part", dict, out, "status"):
             return
         part: dict[str, Json] = event["part"]
         item = self._items.find(event.get("output_index"), event.get("item_id"))
+        if not is_empty(event.get("status")):
+            note = Annotation("part", {"status": event["status"]})
+            if item is None:
+                out.append(note)
+            else:
+                self._items.give(item, note, out)
         if item is not None and item.kind in ("message", "reasoning"):
             self._items.part(item, _number(event), part, "part", out)
         elif part.get("text") or part.get("refusal"):
@@ -275,10 +281,19 @@ class ResponsesReader(AnswerReader):
         else:
             item = self._items.find(event.get("output_index"), event.get("item_id"))
             piece = event.get("delta")
-            if item is None or (step == "delta" and type(piece) is not str):
+            if step == "delta" and item is not None and type(piece) is dict:
+                self._output(item, _number(event), piece, out)
+            elif item is None or (step == "delta" and type(piece) is not str):
                 out.append(Unknown(f"event {kind}", event))
             elif step == "delta":
                 self._items.add(item, field, _number(event), str(piece), out)
+
+    def _output(self, item: Item, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+        """Read a piece of the output of a shell, which has one field for each stream."""
+        read = [name for name in ("stdout", "stderr") if type(delta.get(name)) is str]
+        for name in read:
+            self._items.add(item, name, number, str(delta[name]), out)
+        give_others("delta.", delta, (*read,), out)
 
     def _keep_alive_event(self, event: dict[str, Json], out: list[Event]) -> None:
         self._start(out)

@@ -26,7 +26,11 @@ _NAMES: Final = ("model", "id", "created", "system_fingerprint", "service_tier")
 _BESIDE: Final = {"prompt_filter_results": "safety_ratings", "citations": "citations"}
 """Fields of other servers, and the annotations that they become."""
 _MESSAGE: Final = {
-    name: name for name in ("choices", "usage", "error", "object", "obfuscation", *_NAMES, *_BESIDE)
+    name: name
+    for name in (
+        *("choices", "usage", "error", "object", "obfuscation", "moderation"),
+        *(*_NAMES, *_BESIDE),
+    )
 }
 _TYPES: Final = {"created": (int,)}
 _OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
@@ -102,8 +106,11 @@ class ChatReader(AnswerReader):
             if name in fields.values and fields.values[name] == self._seen.get(name):
                 fields.take(name)
         usage, choices = fields.take("usage", dict), fields.take("choices", list)
+        moderation = fields.take_raw("moderation", dict)
         beside = [(name, fields.take_raw(name, list)) for name in _BESIDE]
         self._report_unknown(fields.left(), out)
+        if moderation and moderation["moderation"] and self._is_new("moderation", moderation):
+            out.append(Metadata("envelope", moderation))
         if usage:
             out.append(read_usage(usage))
         for name, raw in beside:

@@ -53,7 +53,7 @@ def gather_block(block: dict[str, Json]) -> Facts:
     """Return the code and server tools of one block that is passed on unchanged."""
     reader = _Reader(200)
     kind = str(block.get("type"))
-    if kind in _SERVER_CALLS or kind.endswith("_tool_result"):
+    if kind in (*_SERVER_CALLS, "mcp_tool_listing") or kind.endswith("_tool_result"):
         reader._read_server_tool(block)
     return reader.facts
 
@@ -241,14 +241,14 @@ class _Reader(MessageReader):
             facts.places.append(len(facts.text))
             facts.signed_before.append(len(facts.signatures))
             facts.order.append(Run("call"))
-        elif kind.endswith("_tool_result"):
+        elif kind.endswith("_tool_result") or kind == "mcp_tool_listing":
             known |= block.keys()
             self._read_server_tool(block)
         elif kind in _SERVER_CALLS:
             known |= block.keys()
         elif kind in _FACTS_OF_ANSWER or kind == "compaction":
             known |= block.keys()
-            whole = kind != "compaction" or present({"content": block.get("content")}, set())
+            whole = kind != "compaction" or present(block, {"type"})
             facts.others |= {camel(kind)} if whole else set()
         else:
             facts.others |= names_in(block)

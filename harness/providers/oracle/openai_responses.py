@@ -73,7 +73,7 @@ _SERVER_TOOLS: Final = {
     *("program", "image_generation_call", "x_search_call", "shell_call_output"),
     *("local_shell_call_output", "apply_patch_call_output", "computer_call_output"),
     *("tool_search_output", "program_output", "mcp_list_tools", "mcp_approval_response"),
-    *("compaction", "additional_tools"),
+    *("compaction", "additional_tools", "function_call_output", "custom_tool_call_output"),
 }
 _SIGNED: Final = {
     *("shell_call_output", "local_shell_call_output", "apply_patch_call_output", "compaction"),
@@ -226,16 +226,28 @@ class _Reader(MessageReader):
         elif name in _TOOL_PIECES and step in ("added", "delta", "done"):
             item = self._find(event)
             piece = event.get("delta")
-            if item is None or (step == "delta" and not isinstance(piece, str)):
+            if step == "delta" and item is not None and isinstance(piece, dict):
+                self._note_shell(item, _number(event), piece)
+            elif item is None or (step == "delta" and not isinstance(piece, str)):
                 self.facts.others |= names_in(event)
             elif step == "delta":
                 place = (_TOOL_PIECES[name], _number(event))
                 item.parts.setdefault(place, []).append(str(piece))
+        elif kind == "response.audio.transcript.delta" and isinstance(event.get("delta"), str):
+            self.facts.others |= {"transcript"}
         elif kind in ("response.audio.done", "response.audio.transcript.done"):
             return
         else:
             skipped = "sequence_number" if step in _STATUS_WORDS else ""
             self.facts.others |= names_in({key: event[key] for key in event if key != skipped})
+
+    def _note_shell(self, item: _Item, number: int, delta: dict[str, Json]) -> None:
+        """Note a piece of the output of a shell, which has one field for each stream."""
+        for name, text in delta.items():
+            if name in ("stdout", "stderr") and isinstance(text, str):
+                item.parts.setdefault((name, number), []).append(text)
+            else:
+                self.facts.others |= present({name: text}, set())
 
     def _read_medium(self, event: dict[str, Json], name: str) -> None:
         if isinstance(event.get(name), str):
