@@ -22,6 +22,7 @@ from .gemini.normalizer import GeminiNormalizer
 from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini.tools import json_schema
+from .gemini.whole import fault_of
 from .gemini_api import read_facts
 from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider, bearer
 
@@ -62,6 +63,7 @@ def _write(prompt: Prompt, session: Session) -> tuple[dict[str, Any], list[str]]
 PROVIDER: Final = Provider(
     name="code-assist",
     title="Gemini Code Assist",
+    fault=fault_of,
     normalizer=GeminiNormalizer,
     oracle=read_facts,
     url=re.compile(rf"/v1internal{METHOD}"),

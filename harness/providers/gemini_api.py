@@ -18,6 +18,7 @@ from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini.tools import json_schema
 from .gemini.usual import decode_message
+from .gemini.whole import fault_of
 from .oracle import gather_body
 from .provider import GENERATE_CONTENT, TIER, Answer, Endpoint, Provider
 
@@ -33,6 +34,7 @@ def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
 PROVIDER: Final = Provider(
     name="gemini-api",
     title="Gemini API",
+    fault=fault_of,
     normalizer=GeminiNormalizer,
     framer=partial(frame_by_content, strict=decode_message),
     oracle=read_facts,

@@ -21,6 +21,7 @@ from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini.tools import json_schema
 from .gemini.usual import decode_message
+from .gemini.whole import fault_of
 from .gemini_api import read_facts
 from .history import HistoryRules
 from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider
@@ -57,6 +58,7 @@ def _detect(first: FirstMessages) -> Identity | None:
 PROVIDER: Final = Provider(
     name="vertex-ai",
     title="Vertex AI",
+    fault=fault_of,
     normalizer=GeminiNormalizer,
     framer=partial(frame_by_content, strict=decode_message),
     oracle=read_facts,

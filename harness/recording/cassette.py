@@ -32,7 +32,7 @@ from harness.stream.printable import printable
 
 from .journal_writer import JournalWriter
 from .persister import Persister, stamp_of, unchanged, use_format
-from .policy import refuse_answers, refuse_unread
+from .policy import refuse_answers, refuse_plain, refuse_unread
 from .stock_cassettes import is_stock
 from .tape import Tape
 from .vcr_values import append, filtered, from_vcr, origin_of
@@ -203,6 +203,7 @@ def use_cassette(
             allow_end=allow_end,
             allow_incomplete=allow_incomplete,
         )
+        refuse_plain(tape.answered())
         refuse_unread(tape.answered(), redactor.kept_headers)
         until_saved.enter_context(unchanged(path, before))
         append(tape.exchanges(), cassette, tape.origin)

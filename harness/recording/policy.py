@@ -20,7 +20,7 @@ from harness.cassettes import CassetteError, Exchange
 from harness.facts import Facts
 from harness.pipeline.replay import ReplayError, has_content, replay
 from harness.providers import EXIT_CODE, PROVIDERS, detect_provider, with_provider
-from harness.stream.decompression import unpack_before_fault
+from harness.stream.decompression import CODINGS, FIRST_BYTES, is_text, unpack_before_fault
 from harness.stream.events import End
 from harness.stream.printable import plural, printable, shorten
 
@@ -77,6 +77,7 @@ NO_LOGIN: Final = 41
 (https://geminicli.com/docs/cli/headless/#exit-codes).
 """
 
+PACKED: Final = tuple(bytes([byte]) for byte in FIRST_BYTES)
 _NOT_FINISHED: Final = frozenset({"failed", "cancelled"})
 """The ends, in small letters, of answers that a service did not finish."""
 _WITHOUT_REASON: Final = frozenset({"incomplete", "finish_reason_unspecified"})
@@ -243,6 +244,23 @@ def incompleteness(exchange: Exchange, provider: str | None = None) -> str:
     if facts.finish is None and facts.block_reason is None:
         return "has no finish reason"
     return _fault_of_end(exchange, provider)
+
+
+def refuse_plain(exchanges: Iterable[InFlightExchange]) -> None:
+    """Raise `RecordingRefused` for the first answer whose headers say that it is packed, although
+    it is not: a client that reads the recording could not unpack it.
+    """
+    for number, in_flight in enumerate(exchanges, 1):
+        exchange = in_flight.exchange()
+        coding = (exchange.header("content-encoding") or "").strip().lower()
+        body = exchange.body
+        plain = body[:1] not in PACKED if coding in CODINGS else is_text(body)
+        if body and coding not in ("", "identity") and plain:
+            raise RecordingRefused(
+                f"the answer of exchange {number} has `content-encoding: {coding}`, but its body is"
+                " not packed; a client can't read it; repair the server or proxy that sends it,"
+                " then record again"
+            )
 
 
 def _fault_of_end(exchange: Exchange, provider: str | None) -> str:

@@ -32,7 +32,7 @@ from harness.stream.events import End
 from .journal_writer import JournalWriter
 from .part_file import left_behind
 from .persister import CassetteFormat, Stamp, stamp_of, unchanged, use_format
-from .policy import refuse_answers, refuse_unread
+from .policy import refuse_answers, refuse_plain, refuse_unread
 from .tape import InFlightExchange, Tape
 from .transport import patches
 from .vcr_values import append, filtered, from_vcr, origin_of, to_vcr_request
@@ -164,6 +164,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
                     refuse_answers([*stubbed, *judged], mask, **self._allowed)
                 if recorded and self.journal:
                     stack.enter_context(unchanged(Path(self._path), self._stamp))
+                    refuse_plain(answered)
                     refuse_unread(answered, self._serializer.guard().redactor.kept_headers)
                 append(recorded, self)
                 super()._save(force=force)

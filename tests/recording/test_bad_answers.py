@@ -4,10 +4,12 @@ good cassette byte by byte.
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import urllib.request
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +24,9 @@ from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
 from harness.cli.main import main
 from harness.providers import with_provider
 from harness.recording import register, transports, use_cassette
-from harness.recording.policy import incompleteness, refusal_of
+from harness.recording.policy import RecordingRefused, incompleteness, refusal_of, refuse_plain
 from harness.recording.relay import relay
+from harness.recording.tape import InFlightExchange, Tape
 from tests.recording.clients import part_of
 from tests.recording.providers import BODY, event
 from tests.support.raw_server import HEAD, Connection, Script, plain, raw_server, streaming
@@ -248,6 +251,17 @@ def _ended(reason: str) -> dict[str, object]:
 
 RESPONSES: Final = "https://api.openai.com/v1/responses"
 MESSAGES: Final = "https://api.anthropic.com/v1/messages"
+CHATS: Final = "https://api.openai.com/v1/chat/completions"
+COMPATIBLE: Final = "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"
+GEMINI: Final = "https://aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google/models/m:streamGenerateContent?alt=sse"
+
+
+def _gemini(*response_ids: str) -> bytes:
+    candidate = {"content": {"role": "model", "parts": [{"text": "Hi"}]}, "finishReason": "STOP"}
+    messages = ({"candidates": [candidate], "responseId": given} for given in response_ids)
+    return b"".join(b"data: %s\n\n" % encode(message) for message in messages)
+
+
 _MAX: Final = {"incomplete_details": {"reason": "max_output_tokens"}}
 
 
@@ -262,6 +276,12 @@ _MAX: Final = {"incomplete_details": {"reason": "max_output_tokens"}}
         (RESPONSES, _sse(_CREATED, _response("completed")), ""),
         (RESPONSES, _sse(_CREATED, _response("completed")) * 2, "has two answers"),
         (RESPONSES, CHAT, "is an answer of Chat Completions"),
+        (CHATS, CHAT, ""),
+        (CHATS, CHAT * 2, "has two answers"),
+        (COMPATIBLE, CHAT * 2, "has two answers"),
+        (GEMINI, _gemini("a"), ""),
+        (GEMINI, _gemini("a", "a"), ""),
+        (GEMINI, _gemini("a", "b"), "has two answers"),
         (
             RESPONSES.replace("responses", "chat/completions"),
             _sse(_CREATED, _response("completed")),
@@ -306,3 +326,25 @@ def test_the_words_of_an_error_inside_a_stream_are_those_of_its_wire(
     exchange = Exchange(None, 200, {}, ((None, body),), provider=provider, generates=True)
     refusal = refusal_of(exchange)
     assert (refusal and refusal.code) == code
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "is_refused"),
+    [
+        ("gzip", CHAT, True),
+        ("br", CHAT, True),
+        ("gzip", gzip.compress(CHAT), False),
+        ("identity", CHAT, False),
+        ("gzip", b"", False),
+    ],
+)
+def test_a_plain_body_that_is_said_to_be_packed_is_refused(
+    coding: str, body: bytes, is_refused: bool
+) -> None:
+    pending = InFlightExchange(0, Request("POST", CHATS), Tape())
+    pending.status, pending.headers, pending.end = 200, {"content-encoding": [coding]}, "complete"
+    pending.reads = [(0.0, body)]
+
+    fact = f"the answer of exchange 1 has `content-encoding: {coding}`, but its body is not packed"
+    with pytest.raises(RecordingRefused, match=re.escape(fact)) if is_refused else nullcontext():
+        refuse_plain([pending])

@@ -14,6 +14,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import Json, objects_in
 
+from ..openai_compat.whole import fault_of as fault_of_chat
 from .messages import OBJECTS, is_response
 
 _OVER: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -49,7 +50,7 @@ def fault_of(exchange: Exchange) -> str:
         return "is an answer of the Responses API to a request of Chat Completions"
     if sum(item.get("type") == "response.created" for item in messages) > 1:
         return "has two answers"
-    return ""
+    return fault_of_chat(exchange)
 
 
 def _of_responses(messages: list[dict[str, Any]], ended: list[str]) -> list[str]:

@@ -27,6 +27,7 @@ from .request import NAME, write_completion
 from .serving import final_completion
 from .thoughts import TAG, thought_tag
 from .variants import variants_in
+from .whole import fault_of
 
 _MODEL: Final = re.compile(r"(?:^|/)(?:gemini|gemma|learnlm)[^/]*$")
 _OF_OPENAI: Final = frozenset({"system_fingerprint", "service_tier", "obfuscation", "provider"})
@@ -101,4 +102,5 @@ PROVIDER: Final = Provider(
     tags=(f"<{TAG}>", f"</{TAG}>"),
     framing=frozenset({"[DONE]"}),
     variants=variants_in,
+    fault=fault_of,
 )
