@@ -20,7 +20,7 @@ WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 # The faulty adapters are then not measured: they take more than half of the time and reach no other code.
 PYTEST := $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest
 
-.PHONY: help report suite ledger ledger-outputs threads test test-all test-browser test-install coverage coverage-total lint types imports size unit slow laws specs check scan test-clients peers matrix test-peers wires request-fields corpus fuzz bench dist docs lock clean
+.PHONY: help report suite ledger ledger-outputs threads test test-all test-browser test-install coverage coverage-total lint types imports size unit slow laws specs check scan test-clients peers matrix test-peers wires request-fields model-rows model-page corpus fuzz bench dist docs lock clean
 
 help: ## print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -128,6 +128,13 @@ wires: $(READY) ## list what the types of the newest SDKs have and the readers d
 request-fields: $(READY) ## write the published fields of requests and the types of their values, from Google's discovery documents and packages
 	$(UV) --target build/request-fields --no-deps google-api-python-client==2.202.0 google-ai-generativelanguage==0.12.1
 	$(BIN)/python -m tests.wires.request_fields build/request-fields
+
+model-rows: $(READY) ## write the rows of the table of models that come from folders of recordings: make model-rows CORPORA="DIR DIR"
+	@test -n "$(CORPORA)" || { echo "make model-rows: CORPORA is not set; give the folders of recordings"; exit 2; }
+	$(BIN)/python -m tests.corpus.model_rows $(CORPORA)
+
+model-page: $(READY) ## write docs/can-gemini-take-it.md from the table of models
+	$(BIN)/python -m tests.docs.model_page
 
 corpus: $(READY) ## replay folders of real recordings: make corpus CORPORA="DIR DIR"
 	@test -n "$(CORPORA)" || { echo "make corpus: CORPORA is not set; give the folders of recordings: make corpus CORPORA=DIR"; exit 2; }

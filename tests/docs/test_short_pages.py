@@ -14,6 +14,7 @@ MOST_WORDS: Final = 1300
 """The words that a person reads in about five minutes. Words of code are not counted."""
 MOST_COLUMNS: Final = 100
 LISTS: Final = {
+    "can-gemini-take-it.md": "generated from models.tsv: one row for each fact, to look up",
     "findings.md": "generated from findings.yaml: one entry for each finding, to look up",
     "refused-requests.md": "one row for each rule of the served APIs, to look up",
     "threads.md": "generated from threads.yaml: one row for each public thread, to look up",

@@ -20,11 +20,13 @@ from .fields import FIELD_RULES
 from .given import ServedSignatures, given_by
 from .histories import chat_request, interaction_request
 from .interactions import INTERACTION_RULES
+from .models import model_rules
 from .rule import Generate, Rule, RuleLevel
 from .signatures import SIGNATURE_RULES
 from .tools import TOOL_RULES
 
 __all__ = [
+    "MODEL_RULES",
     "RULES",
     "BrokenRule",
     "Rule",
@@ -32,15 +34,18 @@ __all__ = [
     "ServedSignatures",
     "find_broken_rules",
     "given_by",
+    "read_request",
 ]
 
-RULES: Final[tuple[Rule, ...]] = (
+_OWN: Final = (
     *INTERACTION_RULES,
     *FIELD_RULES,
     *TOOL_RULES,
     *CONTENT_RULES,
     *SIGNATURE_RULES,
 )
+MODEL_RULES: Final = model_rules(frozenset(rule.name for rule in _OWN))
+RULES: Final[tuple[Rule, ...]] = (*_OWN, *MODEL_RULES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ def find_broken_rules(
             if breaks := list(refusal.check(sent, repeated)):
                 yield BrokenRule(refusal, breaks[0].message, breaks[0].fields)
         return
-    asked = None if sent is None else _read(sent, identity, given)
+    asked = None if sent is None else read_request(sent, identity, given)
     if asked is None:
         return
     for rule in RULES:
@@ -89,7 +94,7 @@ def find_broken_rules(
             yield BrokenRule(rule, "\n".join(lines))
 
 
-def _read(
+def read_request(
     sent: dict[str, Any], identity: Identity, given: Callable[[], ServedSignatures]
 ) -> Generate | None:
     """Return the request in canonical form; None for another API."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from math import inf
 from typing import Any, Final
 
 from .rule import Generate, Rule
@@ -24,6 +26,14 @@ _BUILT_IN: Final = frozenset(
 """The tools that the API itself runs. The client runs those of `computerUse`, as its functions."""
 
 _MAX_STOPS: Final = 5
+_RANGES: Final = {"temperature": (0, 2), "topP": (0, 1), "topK": (0, inf)}
+_DESCRIBED_RANGES: Final = {
+    "presencePenalty": (-2, 2),
+    "frequencyPenalty": (-2, 2),
+    "logprobs": (0, 20),
+    "maxOutputTokens": (1, inf),
+}
+"""Setting → its lowest and its highest value, as the API describes it."""
 _OBJECT: Final = ("OBJECT", 6)
 """The type of an object: its word and its number."""
 _BESIDE_REF: Final = frozenset({"description", "default"})
@@ -148,6 +158,18 @@ def _stops_empty(request: Generate) -> Iterator[str]:
         yield "Unable to submit request because the list of stop sequences is empty."
 
 
+def _out_of_range(ranges: Mapping[str, tuple[float, float]], request: Generate) -> Iterator[str]:
+    settings = as_dict(request.body.get("generationConfig"))
+    for name, (low, high) in ranges.items():
+        value = settings.get(name)
+        if isinstance(value, int | float) and not low <= value <= high:
+            yield (
+                f"Unable to submit request because it has a {name} value of {value} but the"
+                f" supported range is from {low} (inclusive)"
+                + (f" to {high} (inclusive)." if high < inf else ".")
+            )
+
+
 def _logprobs_in_stream(request: Generate) -> Iterator[str]:
     settings = as_dict(request.body.get("generationConfig"))
     if request.streamed and settings.get("responseLogprobs") is True:
@@ -166,7 +188,7 @@ def _schema_required(request: Generate) -> Iterator[str]:
 def _schema_ref(request: Generate) -> Iterator[str]:
     for _, declaration in _declarations(request):
         for field in ("parameters", "parametersJsonSchema", "response", "responseJsonSchema"):
-            for schema in _nodes(declaration.get(field)):
+            for schema in schema_nodes(declaration.get(field)):
                 ref = schema.get("$ref", schema.get("ref"))
                 others = {key for key in schema.keys() - _BESIDE_REF if not key.startswith("$")}
                 if type(ref) is str and others - {"ref"}:
@@ -178,7 +200,7 @@ def _schema_ref(request: Generate) -> Iterator[str]:
                     )
 
 
-def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+def schema_nodes(schema: Any) -> Iterator[dict[str, Any]]:
     """Yield a JSON Schema and all Schemas inside it."""
     if type(schema) is not dict:
         return
@@ -189,7 +211,7 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
     for field in _LISTED_SCHEMAS:
         inner += as_list(schema.get(field))
     for item in inner:
-        yield from _nodes(item)
+        yield from schema_nodes(item)
 
 
 def _function_twice(request: Generate) -> Iterator[str]:
@@ -313,6 +335,20 @@ TOOL_RULES: Final = (
         "https://github.com/google/generative-ai-go/issues/233",
         _stops_empty,
         wires=("vertex-ai",),
+    ),
+    Rule(
+        "value-range",
+        "A temperature below 0 or above 2, a `topP` below 0 or above 1, or a `topK` below 0.",
+        "https://github.com/mnfst/modelparams.dev/issues/334",
+        partial(_out_of_range, _RANGES),
+    ),
+    Rule(
+        "value-range-described",
+        "A penalty below -2 or above 2, `logprobs` below 0 or above 20, or `maxOutputTokens` below"
+        " 1.",
+        "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerationConfig",
+        partial(_out_of_range, _DESCRIBED_RANGES),
+        level="warning",
     ),
     Rule(
         "logprobs-in-stream",

@@ -1,0 +1,156 @@
+"""The rules of the table *Can Gemini take it?*: the values that an API refuses for some models.
+
+Each row of `models.tsv` is a public fact: ``field`` and ``api``, ``models`` with ``*``, ``verdict``
+(``accepted``, ``refused`` or ``ignored``), ``note``, ``source`` and its ``kind``. The ``rule`` of a
+refused row is made of the rows that name it, unless another module has a rule of this name. Its
+level is ``api`` if a row has a recording, a live probe or two threads; for other rows there is a
+second rule, which ends in ``-reported``.
+
+A ``field`` that a rule checks has a form: ``a.b=X|Y`` for one of the values in any case,
+``a.b=X!Y`` for those of X that are not Y, ``a.b=*`` for any value, ``a.b>1``, ``a.b`` for a value
+that is not empty or 0. The path goes through lists and omits ``generationConfig``; ``**`` is each
+Schema at or below its place. A comma means *or*, ``&`` means *and*.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from .rule import GENERATE, Generate, Rule, RuleLevel, Wire
+from .tools import schema_nodes
+from .values import as_dict
+
+TABLE: Final = Path(__file__).with_name("models.tsv")
+_TERM: Final = re.compile(r"([\w.*$]+)(?:([=>])(.*))?")
+_QUOTED: Final = re.compile(r'^(?:400 )?"(.+?)"')
+_SURE: Final = frozenset({"recording", "live probe"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table."""
+
+    field: str
+    api: str
+    models: str
+    verdict: str
+    note: str
+    source: str
+    kind: str
+    rule: str
+
+    @property
+    def urls(self) -> list[str]:
+        """The sources: threads as in GitHub, repositories of recordings, pages."""
+        return [_url(source) for source in self.source.split(", ")]
+
+    @property
+    def level(self) -> RuleLevel:
+        """The level of a rule that rests on this row."""
+        return "api" if self.kind in _SURE or len(self.urls) > 1 else "warning"
+
+    def concerns(self, request: Generate) -> bool:
+        """Return whether a request is for the API and the models of the row, and has its field."""
+        return (
+            request.wire in self.api.split(", ")
+            and any(fnmatchcase(request.model, name) for name in self.models.split(", "))
+            and has_field(request, self.field)
+        )
+
+
+def _url(source: str) -> str:
+    if "://" in source:
+        return source
+    repository, _, number = source.partition(" ")[0].partition("#")
+    return f"https://github.com/{repository}" + (f"/issues/{number}" if number else "")
+
+
+@cache
+def read_rows() -> tuple[Row, ...]:
+    """Return the rows of the table."""
+    text = TABLE.read_text(encoding="utf-8")
+    lines = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+    return tuple(Row(**line) for line in lines)
+
+
+def has_field(request: Generate, field: str) -> bool:
+    """Return whether a request has a field in the form of the table."""
+    body = request.body if request.wire in GENERATE else request.sent
+    places = as_dict(body.get("generationConfig")) | body
+    return any(
+        all(_holds(places, term) for term in option.split(" & ")) for option in field.split(", ")
+    )
+
+
+def _holds(body: dict[str, Any], term: str) -> bool:
+    match = _TERM.fullmatch(term)
+    if match is None:
+        raise ValueError(f"models.tsv: {term!r} is not the form of a field")
+    path, sign, wanted = match.groups()
+    words, _, others = (wanted or "").partition("!")
+    for value in _values(body, path.split(".")):
+        text = str(value).casefold()
+        if sign == "=" and _is_one_of(text, words) and not (others and _is_one_of(text, others)):
+            return True
+        if sign == ">" and type(value) in (int, float) and value > float(wanted):
+            return True
+        if not sign and value:
+            return True
+    return False
+
+
+def _is_one_of(text: str, words: str) -> bool:
+    return any(fnmatchcase(text, word.casefold()) for word in words.split("|"))
+
+
+def _values(value: Any, path: list[str]) -> Iterator[Any]:
+    if type(value) is list:
+        for inner in value:
+            yield from _values(inner, path)
+    elif not path:
+        if value is not None:
+            yield value
+    elif path[0] == "**":
+        for node in schema_nodes(value):
+            yield from _values(node.get(path[1]), path[2:])
+    elif type(value) is dict:
+        yield from _values(value.get(path[0]), path[1:])
+
+
+def model_rules(others: frozenset[str]) -> tuple[Rule, ...]:
+    """Return the rules of the table, without those of the names ``others``. A name has a rule for
+    each source, so that a refusal cites its own.
+    """
+    groups: dict[tuple[str, RuleLevel, str], list[Row]] = {}
+    for row in read_rows():
+        if row.verdict == "refused" and row.rule and row.rule not in others:
+            groups.setdefault((row.rule, row.level, row.urls[0]), []).append(row)
+    return tuple(_rule(*group, rows) for group, rows in groups.items())
+
+
+def _rule(name: str, level: RuleLevel, source: str, rows: list[Row]) -> Rule:
+    wires: tuple[Wire, ...] = tuple(
+        wire for wire in get_args(Wire) if any(wire in row.api.split(", ") for row in rows)
+    )
+    models: dict[str, list[str]] = {}
+    for row in rows:
+        models.setdefault(f"`{row.field}` on {row.api}", []).append(row.models)
+    texts = [f"{field} for {', '.join(names)}" for field, names in models.items()]
+    refused = f"{'; '.join(texts)}.".replace("for *", "for all models")
+    name = name if level == "api" else f"{name}-reported"
+    check = partial(_refused, tuple(rows))
+    return Rule(name, refused, source, check, level=level, wires=wires)
+
+
+def _refused(rows: tuple[Row, ...], request: Generate) -> Iterator[str]:
+    for row in rows:
+        if row.concerns(request):
+            quoted = _QUOTED.match(row.note)
+            yield quoted[1] if quoted else f"{row.field} is not supported for this model."
