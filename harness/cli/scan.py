@@ -1,8 +1,8 @@
 """The command ``harness scan``: searches for secrets in files, for CI and pre-commit.
 
 It scans every file as text. A recording in any format that `harness.load` reads is also scanned
-after decoding. Findings are printed to stdout, one per line and without the secret. Files that
-can't be read are reported on stderr.
+after decoding, and a packed file after unpacking. Findings are printed to stdout, one per line and
+without the secret. Files that can't be read are reported on stderr.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Final
 from harness.cassettes import MAX_BYTES, CassetteError, is_cassette
 from harness.cassettes.journal import is_journal
 from harness.cassettes.load import read_recording
+from harness.cassettes.packed import NotUnpacked, Unpacking
 from harness.cassettes.redaction.scanner import FoundSecret, Scanner
 from harness.cassettes.redaction.secrets import guard
 from harness.project.folders import LEFT_OUT
@@ -29,7 +30,12 @@ from .output import note, with_progress
 CLEAN: Final = 0
 FOUND: Final = 1
 UNREAD: Final = 2
-"""The exit statuses: no secret, a secret, a file that can't be read or no file at all."""
+"""The exit statuses: no secret; a secret or a packed file that can't be unpacked; a file that can't
+be read or no file at all.
+"""
+
+NOT_READ: Final = "packed content that is not read"
+"""The beginning of the kind of a finding about a packed file."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +64,8 @@ def _scan(parsed: argparse.Namespace) -> int:
             note(reason)
             status, unread = UNREAD, unread + 1
             continue
-        count += 1
+        is_read = not any(finding.kind.startswith(NOT_READ) for finding in findings)
+        count, unread = count + is_read, unread + (not is_read)
         for finding in findings:
             place = "a file" if finding.place == "the file's name" else path
             print(printable(f"{place}: {finding}"))
@@ -82,10 +89,23 @@ def scan_file(path: Path, scanner: Scanner) -> list[FoundSecret]:
         raise CassetteError(f"{path}: larger than {MAX_BYTES} bytes")
     else:
         data = path.read_bytes()
-    findings = scanner.scan(data, str(path))
+    findings = _scan_data(data, str(path), scanner)
+    try:
+        for name, content in Unpacking().contents(data, str(path)):
+            findings += [
+                FoundSecret(f"{name}: {place}", kind)
+                for place, kind in _scan_data(content, name, scanner)
+            ]
+    except NotUnpacked as error:
+        findings.append(FoundSecret("the file", f"{NOT_READ}: {error}"))
+    return findings
+
+
+def _scan_data(data: bytes, name: str, scanner: Scanner) -> list[FoundSecret]:
+    findings = scanner.scan(data, name)
     ours = is_cassette(data) or is_journal(data)
     try:
-        cassette = read_recording(data, str(path))
+        cassette = read_recording(data, name)
     except CassetteError:
         if ours:
             raise

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 import os
+import tarfile
+import zipfile
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,6 +18,7 @@ import pytest
 
 from harness.cassettes import Cassette, Request
 from harness.cassettes.journal import Answered, Arrived, Started, encode_fact, encode_head
+from harness.cassettes.packed import Unpacking
 from harness.cassettes.vcrpy import export
 from harness.cassettes.yaml import parse
 from harness.cli.main import main
@@ -106,6 +113,97 @@ def test_an_unreadable_file_gives_status_2(
     out, err = capsys.readouterr()
     assert out == f"leaky.txt: line 1 shows {NAME}\n"
     assert err.startswith(f"harness: {name}")
+
+
+def zipped(name: str, data: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, data)
+    return file.getvalue()
+
+
+def tarred(name: str, data: bytes) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return file.getvalue()
+
+
+LEAKY = f"x\n{SECRET}\n".encode()
+PACKED = {
+    "a.gz": (gzip.compress(LEAKY), "unpacked"),
+    "a.bz2": (bz2.compress(LEAKY), "unpacked"),
+    "a.xz": (lzma.compress(LEAKY), "unpacked"),
+    "a.lzma": (lzma.compress(LEAKY, lzma.FORMAT_ALONE), "unpacked"),
+    "two.gz": (gzip.compress(b"y\n") + gzip.compress(LEAKY[2:]), "unpacked"),
+    "a.zip": (zipped("b/c.txt", LEAKY), "b/c.txt"),
+    "a.tar": (tarred("b/c.txt", LEAKY), "b/c.txt"),
+    "a.tgz": (gzip.compress(tarred("b/c.txt", LEAKY)), "unpacked/b/c.txt"),
+    "nested.zip": (zipped("a.xz", lzma.compress(LEAKY)), "a.xz/unpacked"),
+    "no-ending": (gzip.compress(LEAKY), "unpacked"),
+}
+
+
+@pytest.mark.usefixtures("clean_environment")
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_files_are_unpacked(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    data, inner = PACKED[name]
+    write(name, data)
+    assert main(["scan", name]) == 1
+    out, err = capsys.readouterr()
+    assert f"{name}: {inner}: line 2 shows {NAME}\n" in out
+    assert err == "1 file scanned\n"
+
+
+@pytest.mark.usefixtures("clean_environment")
+def test_a_packed_recording_is_decoded(capsys: pytest.CaptureFixture[str]) -> None:
+    write("key.yaml.gz", gzip.compress(PLACES["gzip"][1](SECRET).encode()))
+    assert main(["scan", "key.yaml.gz"]) == 1
+    shown = f"key.yaml.gz: unpacked: exchange 2, response body, unpacked shows {NAME}\n"
+    assert shown in capsys.readouterr().out
+
+
+ENCRYPTED = bytearray(zipped("a.txt", b"text"))
+ENCRYPTED[6] |= 1
+ENCRYPTED[ENCRYPTED.index(b"PK\1\2") + 8] |= 1
+DEEP = b"x"
+for _ in range(5):
+    DEEP = gzip.compress(DEEP)
+NOT_READ = {
+    "a.7z": (b"7z\xbc\xaf\x27\x1c...", "no reader for 7z"),
+    "a.parquet": (b"PAR1...PAR1", "no reader for Parquet"),
+    "a.br": (b"\x0b\x02\x80", "it does not begin like a packed file that has a reader"),
+    "damaged.gz": (gzip.compress(b"x")[:-4], "Compressed file ended before the end-of-stream*"),
+    "encrypted.zip": (bytes(ENCRYPTED), "File <ZipInfo filename='a.txt'* is encrypted, *"),
+    "deep.gz": (DEEP, "more than 4 packed files are inside each other"),
+    "bomb.gz": (gzip.compress(bytes(2_000_000)), "it has more than 1,000,000 bytes when unpacked"),
+    "bomb.zip": (zipped("a", bytes(2_000_000)), "it has more than 1,000,000 bytes when unpacked"),
+}
+
+
+@pytest.mark.usefixtures("clean_environment")
+@pytest.mark.parametrize("name", NOT_READ)
+def test_a_packed_file_that_is_not_unpacked_is_not_scanned(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Unpacking.__init__, "__defaults__", (1_000_000,))
+    data, reason = NOT_READ[name]
+    write(name, data)
+    assert main(["scan", name]) == 1
+    out, err = capsys.readouterr()
+    assert fnmatch(out, f"{name}: the file shows packed content that is not read: {reason}\n")
+    assert err == "0 files scanned, 1 file not scanned\n"
+
+
+@pytest.mark.usefixtures("clean_environment")
+def test_the_part_of_a_damaged_file_that_can_be_unpacked_is_searched(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write("a.tar.gz", gzip.compress(tarred("a.txt", LEAKY))[:-4])
+    assert main(["scan", "a.tar.gz"]) == 1
+    assert f"a.tar.gz: unpacked/a.txt: line 2 shows {NAME}\n" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("clean_environment")
