@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from harness.facts import ASPECTS
+from harness.stream.printable import printable, shorten
 
 from .files import Folder, open_file
 from .row import Row
@@ -29,12 +30,41 @@ def write_part(name: str, rows: Iterable[Row], folder: Folder) -> Summary:
     summary, buffer, remaining = Summary(), BytesIO(), iter(rows)
     with parquet.ParquetWriter(buffer, schema(), compression="zstd") as writer:
         while block := list(islice(remaining, BLOCK)):
-            for row in block:
+            written, table = _written(block)
+            for row in written:
                 summary.add(row)
-            writer.write_table(table_of(block))
+            writer.write_table(table)
         writer.add_key_value_metadata({SUMMARY_KEY: msgspec.json.encode(summary)})
     folder.write(name, buffer.getvalue())
     return summary
+
+
+def _written(rows: Sequence[Row]) -> tuple[Sequence[Row], Any]:
+    """Return the rows and their table. A row with a value that no column can have becomes an error
+    with the reason.
+    """
+    import pyarrow as pa  # the extra
+
+    faults = (pa.ArrowException, OverflowError, UnicodeError)
+    try:
+        return rows, table_of(rows)
+    except faults:
+        rows = list(rows)
+    for place, row in enumerate(rows):
+        try:
+            table_of([row])
+        except faults as error:
+            kind = type(error).__name__
+            rows[place] = Row(
+                id=printable(row.id),
+                source=printable(row.source),
+                adapter=row.adapter,
+                version=row.version,
+                verdict="error",
+                group=f"the row can't be written: {kind}",
+                sentence=f"the row can't be written: {kind}: {printable(shorten(str(error), 200))}",
+            )
+    return rows, table_of(rows)
 
 
 @cache

@@ -171,6 +171,19 @@ def test_more_input_is_added_to_the_same_folder(day: Path) -> None:
     assert run_sweep(sweep, HERE).rows == 13
 
 
+@pytest.mark.parametrize("bad", [{"status": 2**31}, {"status": -(2**70)}])
+def test_a_row_that_no_column_can_have_is_a_row_with_an_error(
+    day: Path, bad: dict[str, object]
+) -> None:
+    write_lines(day, row("a"), row("b") | bad, row("c"))
+    summary = run_sweep(planned(), HERE)
+    assert (summary.rows, summary.verdicts) == (3, {"passed": 2, "error": 1})
+    (faulty,) = [row for row in written_rows() if row.verdict == "error"]
+    assert faulty.sentence.startswith("the row can't be written: ")
+    assert faulty.id == "b"
+    run_sweep(planned(), HERE)  # the output is whole
+
+
 def test_a_part_whose_file_is_gone_is_rows_with_an_error(day: Path) -> None:
     sweep = planned()
     day.unlink()
