@@ -20,7 +20,9 @@ TEXT_NAMES: Final = (
     b"reasoning_content", b"reasoning",
 )  # fmt: skip
 """The names of members with a piece of a text."""
-MARKS: Final = frozenset({b"index", b"jsonPath", b"json_path", b"thought", b"type"})
+_PLACES: Final = frozenset({b"output_index", b"content_index", b"summary_index", b"item_id"})
+"""The members with the place of a text in its answer. A path with positions has them."""
+MARKS: Final = _PLACES | {b"index", b"jsonPath", b"json_path", b"thought", b"type"}
 """The members that tell the pieces of two texts apart, in the object of a text or around it."""
 MAX_DEPTH: Final = 100
 """The paths of deeper texts begin here, so that they are short."""
@@ -59,7 +61,10 @@ _TOKEN: Final = re.compile(
 )
 
 
-_NUMBER: Final = re.compile(rb'[0-9](?<![0-9].)(?<!index":.)(?<!index": .)[0-9]*+', re.DOTALL)
+_NUMBER: Final = re.compile(
+    rb'("item_id"\s*+:\s*+"[^"]*+")|[0-9](?<![0-9].)(?<!index":.)(?<!index": .)[0-9]*+', re.DOTALL
+)
+"""A number that tells no texts apart, or an id, which does."""
 _NAMES: Final = frozenset(TEXT_NAMES)
 
 Key = tuple[bytes, bytes]
@@ -104,9 +109,11 @@ class _Node:
             plain, placed = (
                 self.around.paths() if self.around and self.depth < MAX_DEPTH else (b"", b"")
             )
-            marks = b"".join(b"%b=%b;" % mark for mark in sorted(self.marks or ()))
-            step = b"/%b;%b" % (self.step or b"", marks)
-            keys = plain + step, b"%b%b%d" % (placed, step, self.place)
+            marks = sorted(self.marks or ())
+            step = b"/%b;" % (self.step or b"")
+            own = step + b"".join(b"%b=%b;" % mark for mark in marks if mark[0] not in _PLACES)
+            step += b"".join(b"%b=%b;" % mark for mark in marks)
+            keys = plain + own, b"%b%b%d" % (placed, step, self.place)
             self.keys = self.known.setdefault(keys, keys)
         return self.keys
 
@@ -177,7 +184,7 @@ def _pieces(
             parts = [data[ends[at] : ends[at + 1]] for at in range(0, len(ends), 2)]
             kind = b'"'.join(parts)
             if kind not in lines:
-                kind = _NUMBER.sub(b"0", kind)
+                kind = _NUMBER.sub(lambda match: match[1] or b"0", kind)
         if kind in lines:
             yield from zip(held, lines[kind], strict=True)
         else:

@@ -103,6 +103,30 @@ SHAPES: Final = (
         for beginning in (b"earer ", b"earer+")
     ),
     Shape(
+        "an Azure key",
+        b"JQQJ9",
+        rb"(?<=([0-9A-Za-z]{52})JQQJ9)(?<![0-9A-Za-z]{53}JQQJ9)[9DH][0-9A-Za-z][A-L][0-9A-Za-z]{16}",
+        before=b"",
+        cut=None,
+    ),
+    Shape("a Bedrock API key", b"ABSK", _MIXED + rb"[0-9A-Za-z+/]{60}", cut=None),
+    Shape("a Bedrock API key", b"bedrock-api-key-", rb"[0-9A-Za-z+/]{20}"),
+    Shape("a Perplexity API key", b"pplx-", _MIXED + rb"[0-9A-Za-z]{30}", cut=None),
+    Shape("a Replicate token", b"r8_", _MIXED + rb"[0-9A-Za-z]{30}", cut=None),
+    Shape("a Fireworks API key", b"fw_", _MIXED + rb"[0-9A-Za-z]{20}", cut=None),
+    Shape("a GitLab token", b"glpat-", _MIXED + rb"[0-9A-Za-z_-]{20}", cut=None),
+    *(
+        Shape("a Slack token", b"xox%b-" % letter, rb"[0-9]{6,}-[0-9A-Za-z-]{16}", cut=None)
+        for letter in (b"b", b"p", b"a", b"s")
+    ),
+    *(
+        Shape("a Stripe key", beginning, _MIXED + rb"[0-9A-Za-z]{20}", cut=None)
+        for beginning in (b"sk_live_", b"rk_live_")
+    ),
+    Shape("an npm token", b"npm_", _MIXED + rb"[0-9A-Za-z]{30}", cut=None),
+    Shape("a PyPI token", b"pypi-", _MIXED + rb"[0-9A-Za-z_-]{50}", cut=None),
+    Shape("an ephemeral OpenAI key", b"ek_", _MIXED + rb"[0-9A-Za-z]{20}", cut=None),
+    Shape(
         "a private key",
         b"-----BEGIN",
         _PRIVATE_KEY + rb"[0-9A-Za-z+/]{20}",

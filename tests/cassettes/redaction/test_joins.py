@@ -31,6 +31,10 @@ def delta(index: int, **fields: object) -> dict[str, object]:
     return {"event_type": "step.delta", "index": index, "delta": fields}
 
 
+def response(kind: str, piece: str, **place: object) -> dict[str, object]:
+    return {"type": f"response.{kind}.delta", **place, "delta": piece}
+
+
 BETWEEN: dict[str, Frames] = {
     "a thought": lambda piece, other: [
         candidates(candidate({"text": piece})),
@@ -90,6 +94,26 @@ BETWEEN: dict[str, Frames] = {
     "another call": lambda piece, other: [
         choice(0, tool_calls=[{"index": 0, "function": {"arguments": piece}}]),
         choice(0, tool_calls=[{"index": 1, "function": {"arguments": other}}]),
+    ],
+    "another item": lambda piece, other: [
+        response("output_text", piece, output_index=0, content_index=0),
+        response("output_text", other, output_index=1, content_index=0),
+    ],
+    "another item by its id": lambda piece, other: [
+        response("output_text", piece, item_id="msg_1", sequence_number=len(other)),
+        response("output_text", other, item_id="msg_2", sequence_number=len(piece)),
+    ],
+    "another content part": lambda piece, other: [
+        response("output_text", piece, item_id="msg_1", output_index=0, content_index=1),
+        response("output_text", other, item_id="msg_1", output_index=0, content_index=2),
+    ],
+    "another part of a summary": lambda piece, other: [
+        response("reasoning_summary_text", piece, output_index=0, summary_index=0),
+        response("reasoning_summary_text", other, output_index=0, summary_index=1),
+    ],
+    "a parallel call": lambda piece, other: [
+        response("function_call_arguments", piece, item_id="fc_1", output_index=1),
+        response("function_call_arguments", other, item_id="fc_2", output_index=2),
     ],
     "another step": lambda piece, other: [
         delta(0, type="text", text=piece),
