@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -31,6 +32,11 @@ FAULTY = ROOT / "build" / "faulty-adapters.txt"
 # import these again each time.
 for _name in ("cassette_use", "checks", "laws", "replay_use", "specs", "summary"):
     import_module(f"harness.pytest_plugin.{_name}")
+
+# It replaces Python's finder of distributions by its own, which pytester would take away again
+# after the test that imports it first. Then a run inside a test would find no plugin.
+with suppress(ModuleNotFoundError):
+    import_module("importlib_metadata")
 
 
 def pytest_collection_finish() -> None:

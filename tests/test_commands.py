@@ -16,6 +16,7 @@ import pytest
 from tests.conftest import NO_HYPOTHESIS
 from tests.support.commands import Ended, harness, run
 
+CASSETTES = Path(__file__).parents[1] / "cassettes"
 SHIM = """
 import os, sys, warnings
 from harness.facts import Finish, Text
@@ -148,3 +149,28 @@ def test_stderr_is_merged_as_a_pipe_does(project: Path) -> None:
     code = "import sys; print('out'); print('error', file=sys.stderr)"
     assert run("python", "-c", code, merged=True).stdout == "error\nout\n"
     assert harness("judge", "--colour", merged=True).stderr == ""
+
+
+AFTER = f"""
+import shutil
+from tests.support.commands import harness
+
+pytest_plugins = ["pytester", "tests.conftest"]
+
+def test_a_sweep(pytester):
+    shutil.copy({str(CASSETTES / "gemini-api/text.yaml")!r}, "a.yaml")
+    assert harness("sweep", "a.yaml", "-o", "out", "--jobs", "1").status == 0
+
+def test_then(pytester):
+    assert "--harness-laws" in pytester.runpytest_inprocess("--help").stdout.str()
+"""
+
+
+@pytest.mark.slow
+def test_a_run_inside_a_test_finds_the_plugin_after_late_imports(
+    pytester: pytest.Pytester,
+) -> None:
+    """A sweep imports a library that replaces Python's finder of distributions."""
+    pytester.makepyfile(AFTER)
+    pytester.syspathinsert(CASSETTES.parent)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
