@@ -13,6 +13,7 @@ from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
 from harness.dialects import DIALECTS
 from tests.security.samples import COMMANDING, URL
+from tests.support.commands import harness
 
 ODD = "\x1b[2J\x1b]0;own\x07\x9b31m\x7f\x85\u2028\u202egnp\u2066\u200f\u061c"
 QUOTED = json.dumps(ODD)  # valid as YAML too
@@ -212,13 +213,6 @@ def test_no_run_of_pytest_prints_control_characters(
         assert ran.parseoutcomes()["warnings"] == 1
         results = Path("out/results.json").read_text(encoding="utf-8")
         Path("before.json").write_text(results.replace('"failed"', '"passed"'), encoding="utf-8")
-        compared = pytester.run(
-            sys.executable,
-            "-c",
-            "from harness.cli.main import main; main()",
-            "compare",
-            "before.json",
-            "out/results.json",
-        )
-        assert COMMANDING.findall(compared.stdout.str() + compared.stderr.str()) == []
-        assert "broken" in compared.stdout.str()
+        compared = harness("compare", "before.json", "out/results.json").output
+        assert COMMANDING.findall(compared) == []
+        assert "broken" in compared
