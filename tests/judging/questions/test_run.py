@@ -52,6 +52,12 @@ def settings_added(at):
     at.settings.get("temperature")
     return send(at, {"contents": contents(at), "generationConfig": {"maxOutputTokens": 4096}})
 
+def system(at):
+    return send(at, {"contents": contents(at), "systemInstruction": {"parts": [{"text": at.system}]}})
+
+def system_of_the_user(at):
+    return send(at, {"contents": [{"role": "user", "parts": [{"text": at.system}]}, *contents(at)]})
+
 def silent(at):
     at.prompt
     return []
@@ -169,6 +175,13 @@ def test_an_adapter_is_asked_only_for_what_it_reads(folder: Path) -> None:
     assert "settings-none" in asked
     assert not asked & {"settings-zero", "history-calls", "tools-plain", "output-json"}
     assert all("does not read it" in cell.reason for cell in cells if cell.verdict == "not-run")
+
+
+def test_a_system_text_that_becomes_a_message_of_the_user_is_red(folder: Path) -> None:
+    assert sentences(rows(folder, "system", "system-parts")) == []
+    assert "system wrong: text SYS-al1 is sent, but not as a text of the system" in sentences(
+        rows(folder, "system_of_the_user", "system-parts")
+    )
 
 
 def test_values_that_are_read_and_sent_are_kept_as_a_stream_and_unary(folder: Path) -> None:
