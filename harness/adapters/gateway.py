@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from harness.facts import Entry, Error, Raised
@@ -21,7 +20,7 @@ from harness.providers import PROVIDERS
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import Json
 from harness.stream.printable import printable, shorten
-from harness.stream.prompt import Function, Message, Prompt, Schema, Text
+from harness.stream.prompt import Function, Message, Prompt, Schema, Text, with_origins
 from harness.stream.session import Session
 
 from .adapter import UNKNOWN, AdapterError
@@ -61,12 +60,38 @@ class GatewayWire:
 
     word: str
     """The name of its strict reader in `WIRES`."""
-    request: Callable[[At, str], tuple[str, dict[str, Json]]]
-    """Gives the path and body of a request, from the question and the model."""
+    provider: str
+    """The provider whose writer writes the requests."""
+    path: str
+    """The path of a request, with the fields ``{model}`` and ``{method}``."""
+    fields: Mapping[str, Json] = field(default_factory=dict)
+    """The fields that every body has beside the written ones."""
     streams_only: bool = False
     """Whether only streamed answers are requested."""
     ordered: bool = True
     """Whether its answers have an order of text and calls."""
+
+    def request(self, at: At, model: str) -> tuple[str, dict[str, Json]]:
+        """Return the path and body of a request for the recorded prompt and tools. Raises
+        `TranslationError` for one that the wire refuses.
+        """
+        tools = tuple(
+            Function(tool.name, tool.description or tool.name, Schema(tool.parameters, exact=True))
+            for tool in at.tools
+        )
+        messages = (Message("user", (Text(at.prompt),)),)
+        return self.write(Prompt(messages=messages, tools=tools), model, streamed=at.stream)
+
+    def write(self, prompt: Prompt, model: str, *, streamed: bool) -> tuple[str, dict[str, Json]]:
+        """Return the path and body of a prompt. Raises `TranslationError` for a prompt that the
+        wire refuses.
+        """
+        options: dict[str, Any] = {self.word: {}}  # chooses Chat Completions of OpenAI's APIs
+        prompt = replace(prompt, model=model, streamed=streamed, options=options)
+        written = PROVIDERS[self.provider].request(prompt, Session())
+        method = "streamGenerateContent?alt=sse" if streamed else "generateContent"
+        body: dict[str, Json] = json.loads(json.dumps({**written.body, **self.fields}))
+        return self.path.format(model=model, method=method), body
 
 
 OPTIONS: Final = ("model", "thoughts", "language", "version", "turns", "header")
@@ -106,10 +131,10 @@ class Gateway:
         request, unless the first failed. Raises `AdapterError` for a gateway that can't be reached.
         """
         at = at_of(question)
-        if question.prompt:
-            return self._ask_prompt(question, question.prompt, at, timeout)
         if self._wire.streams_only and not at.stream:
             return Reply(skipped="only streams are requested on this wire")
+        if question.prompt:
+            return self._ask_prompt(question, question.prompt, at, timeout)
         try:
             path, content = self._wire.request(at, self._model or at.model)
         except TranslationError as error:
@@ -123,25 +148,21 @@ class Gateway:
 
     def _ask_prompt(self, question: Question, prompt: Prompt, at: At, timeout: float) -> Reply:
         """Return the reply to a question. What the gateway's wire has no place for is not asked."""
-        if self._wire.word != "gemini":
-            return Reply(skipped="a gateway is asked questions only in generateContent")
-        provider = PROVIDERS["gemini-api"]
-        model = self._model or at.model
+        provider, model = PROVIDERS[self._wire.provider], self._model or at.model
+        if not provider.reads_whole:
+            return Reply(skipped=f"requests of {provider.title} are not read")
         try:
-            request = provider.request(with_json_schemas(prompt), Session())
+            path, body = self._wire.write(with_json_schemas(prompt), model, streamed=at.stream)
         except TranslationError as error:
             return Reply(skipped=f"the wire of the gateway has no such request: {error}")
-        assert provider.endpoint is not None
-        method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
-        path = provider.endpoint.generate.format(model=model, method=method)
-        content = dict(request.body)
+        content = body
         reply = self._reply(at, path, content, timeout, _way_out())
         if question.turn == 2 and not (reply.raised or _errors(reply)):
             answer = [entry.native for entry in reply.entries]
             content = next_request(self._wire.word, content, answer, at)
             reply = self._reply(at, path, content, timeout, ", to the request with the results")
         reply.read = frozenset(NAMES)
-        reply.asked = provider.prompt_of(json.loads(json.dumps(request.body)))
+        reply.asked = with_origins(provider.prompt_of(body), prompt)
         return reply
 
     def _reply(
@@ -232,57 +253,19 @@ def _first_line(text: str) -> str:
     return shorten(printable(line), 200)
 
 
-def _ask(provider: str, path: str, at: At, model: str) -> tuple[str, dict[str, Json]]:
-    """Return the path and body of a request for a provider's wire."""
-    method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
-    prompt = Prompt(
-        messages=(Message("user", (Text(at.prompt),)),),
-        tools=tuple(
-            Function(tool.name, tool.description or tool.name, Schema(tool.parameters, exact=True))
-            for tool in at.tools
-        ),
-        model=model,
-        streamed=at.stream,
-    )
-    request = PROVIDERS[provider].request(prompt, Session())
-    return path.format(model=model, method=method), request.body
-
-
-def _ask_responses(at: At, model: str) -> tuple[str, dict[str, Json]]:
-    """Return a request of a client that keeps the history itself, also the encrypted reasoning."""
-    path, body = _ask("openai", "/v1/responses", at, model)
-    return path, {**body, "store": False, "include": ["reasoning.encrypted_content"]}
-
-
-def _ask_anthropic(at: At, model: str) -> tuple[str, dict[str, Json]]:
-    tools = [
-        {
-            "name": tool.name,
-            "description": tool.description or tool.name,
-            "input_schema": tool.parameters,
-        }
-        for tool in at.tools
-    ]
-    content: dict[str, Json] = {
-        "model": model,
-        "max_tokens": 4096,
-        "stream": True,
-        "messages": [{"role": "user", "content": at.prompt}],
-    }
-    return "/v1/messages", {**content, "tools": tools} if tools else content
-
+_KEEPS_HISTORY: Final = {"store": False, "include": ["reasoning.encrypted_content"]}
+"""The fields of a client of the Responses API that keeps the history itself."""
+_MESSAGES: Final = GatewayWire("anthropic-messages", "anthropic", "/v1/messages", streams_only=True)
 
 GATEWAY_WIRES: Final[Mapping[str, GatewayWire]] = {
-    "gemini": GatewayWire("gemini", partial(_ask, "gemini-api", "/v1beta/models/{model}:{method}")),
-    "anthropic": GatewayWire("anthropic-messages", _ask_anthropic, streams_only=True),
-    "anthropic-messages": GatewayWire("anthropic-messages", _ask_anthropic, streams_only=True),
-    "openai-chat": GatewayWire(
-        "openai-chat", partial(_ask, "openai-compat", "/v1/chat/completions"), ordered=False
+    "gemini": GatewayWire("gemini", "gemini-api", "/v1beta/models/{model}:{method}"),
+    "anthropic": _MESSAGES,
+    "anthropic-messages": _MESSAGES,
+    "openai-chat": GatewayWire("openai-chat", "openai", "/v1/chat/completions", ordered=False),
+    "openai-responses": GatewayWire(
+        "openai-responses", "openai", "/v1/responses", fields=_KEEPS_HISTORY
     ),
-    "openai-responses": GatewayWire("openai-responses", _ask_responses),
-    "interactions": GatewayWire(
-        "interactions", partial(_ask, "interactions", "/v1beta/interactions")
-    ),
+    "interactions": GatewayWire("interactions", "interactions", "/v1beta/interactions"),
 }
 """The wires that a gateway may answer with. ``anthropic`` is another word for
 ``anthropic-messages``.

@@ -392,6 +392,28 @@ def _nodes(prompt: Prompt) -> Iterator[Part | Function]:
     yield from (tool for tool in prompt.tools if isinstance(tool, Function))
 
 
+def with_origins(prompt: Prompt, known: Prompt) -> Prompt:
+    """Return the prompt with the origins of the signatures that a known prompt has too."""
+    origins = {
+        part.signature.value: part.signature.origin
+        for message in known.messages
+        for part in message.parts
+        if part.signature
+    }
+
+    def originated(part: AnyPart) -> AnyPart:
+        signature = part.signature
+        origin = origins.get(signature.value) if signature else None
+        if signature is None or origin is None:
+            return part
+        return replace(part, signature=replace(signature, origin=origin))
+
+    messages = (
+        replace(message, parts=tuple(map(originated, message.parts))) for message in prompt.messages
+    )
+    return replace(prompt, messages=tuple(messages))
+
+
 def without_foreign(prompt: Prompt, vendor: str) -> tuple[Prompt, list[str]]:
     """Return the prompt without the opaque values of other vendors, and a warning for each: a
     signature, an encrypted thought or a native part is sent only to its maker. A value of unknown

@@ -1,0 +1,91 @@
+"""A gateway is asked questions in its own wire, and what it sends to Gemini is compared."""
+
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.adapters.gateway import GATEWAY_WIRES
+from harness.adapters.named import adapter_of_target
+from harness.judging.questions.question import own_questions
+from harness.judging.questions.run import QuestionItem, judge_questions
+from harness.judging.results import Result
+from harness.providers import PROVIDERS
+from tests.adapters.gateways import ask, gateway
+
+DONE: dict[str, list[Any]] = {
+    "anthropic": [
+        {"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 7}}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}},
+        {"type": "message_stop"},
+    ],
+    "openai-chat": [],
+    "openai-responses": [],
+}
+
+
+def contents(prompt: Any) -> dict[str, Any]:
+    """The prompt in the words of generateContent: the texts, the system and two settings."""
+    names = {"temperature": "temperature", "max_tokens": "maxOutputTokens"}
+    settings = {names[name]: value for name, value in prompt.settings.items() if name in names}
+    return {
+        "contents": [
+            {"role": "user", "parts": [{"text": part.text} for part in message.parts]}
+            for message in prompt.messages
+        ],
+        "systemInstruction": {"parts": [{"text": each.text} for each in prompt.instructions]},
+        "generationConfig": settings,
+    }
+
+
+def row(
+    wire: str, question_name: str, upstream: str, folder: Path, lost: str = ""
+) -> tuple[Result, Any]:
+    provider = PROVIDERS[GATEWAY_WIRES[wire].provider]
+
+    def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        asked = contents(provider.prompt_of(body))
+        asked.pop(lost, None)
+        ask(upstream, json.dumps(asked).encode())
+        handler.send_response(200)
+        handler.end_headers()
+        lines = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in DONE[wire]]
+        return "".join(lines).encode()
+
+    [question] = (each for each in own_questions() if each.name == question_name)
+    with gateway(answer) as (url, asked):
+        adapter = adapter_of_target(f"gateway {wire}: {url}", folder, {}, timeout=20, guest=False)
+        items = [QuestionItem(question, "gemini-api", True, 1)]
+        [result] = judge_questions(items, adapter, {})
+    return result, asked
+
+
+@pytest.mark.parametrize("wire", DONE)
+def test_a_gateway_that_passes_all_on_is_green(wire: str, upstream: str, tmp_path: Path) -> None:
+    result, [(path, _, body)] = row(wire, "system-parts", upstream, tmp_path)
+
+    assert result.verdict == "passed", [finding.sentence for finding in result.findings]
+    assert path == GATEWAY_WIRES[wire].path
+    assert body["stream"] is True
+    assert "SYS-al1" in json.dumps(body)
+
+
+@pytest.mark.parametrize("wire", DONE)
+def test_a_gateway_that_drops_the_system_text_is_red(
+    wire: str, upstream: str, tmp_path: Path
+) -> None:
+    result, _ = row(wire, "system-parts", upstream, tmp_path, lost="systemInstruction")
+
+    assert {finding.subject for finding in result.red_findings} == {"system"}
+
+
+def test_a_wire_that_has_no_such_request_is_not_asked(upstream: str, tmp_path: Path) -> None:
+    result, asked = row("anthropic", "schema-sloppy", upstream, tmp_path)
+
+    assert asked == []
+    assert result.verdict == "not-run"
+    assert "the wire of the gateway has no such request" in result.reason
