@@ -147,7 +147,8 @@ def _check_file(project: Project, file: Path) -> str:
         return "features file"
     data = file.read_bytes()
     if is_cassette(data) or file.resolve().is_relative_to(project.cassettes):
-        load(file)
+        if sentence := load(file).empty_answers:
+            print(paint(printable(f"{file}: {sentence}"), "yellow"))
         guard().scanner.refuse(data.decode("utf-8", "replace"), str(file))
         return "cassette" if is_cassette(data) else "recording"
     if fault := unheaded(data):

@@ -319,6 +319,8 @@ def _import(parsed: argparse.Namespace) -> int:
     redaction, recording = guard(), load_recording(file, provider=parsed.provider)
     left_out = _headers_left_out(redaction.redactor.left_out(recording))
     _write(redaction.pieces(complete(recording), file), parsed.output, left_out)
+    if sentence := recording.empty_answers:
+        note(f"{file}: {sentence}")
     return 0
 
 

@@ -110,6 +110,17 @@ class Exchange:
         return first_value(self.headers, name)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether a stream of a model with status 200 has no byte, and no end that explains it."""
+        return (
+            self.generates
+            and self.streamed is True
+            and self.status == 200
+            and self.end in ("complete", "unknown")
+            and not self.body
+        )
+
+    @property
     def size_fault(self) -> str:
         """Why the body can't be judged because of its size, or ""."""
         size = sum(len(data) for _, data in self.reads)
@@ -130,3 +141,15 @@ class Cassette:
 
     exchanges: tuple[Exchange, ...]
     origin: Origin
+
+    @property
+    def empty_answers(self) -> str:
+        """A sentence that names the answers of models of which nothing was recorded, or "". A
+        cassette written by hand has them on purpose.
+        """
+        places = enumerate(self.exchanges, 1)
+        numbers = [str(number) for number, exchange in places if exchange.is_empty]
+        if not numbers or self.origin.kind == "written":
+            return ""
+        noun = "exchange" if len(numbers) == 1 else "exchanges"
+        return f"nothing was recorded of the answer of {noun} {', '.join(numbers)}: it has no byte"

@@ -334,3 +334,24 @@ def test_an_exchange_that_nothing_names_is_reported(
     assert unused() == ["unused: nothing names exchange 2 of the cassette gemini-api/two"]
     Path("test_it.py").write_text("NAME = 'gemini-api/two'\n", encoding="utf-8")
     assert unused() == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "is_named"), [(200, "", True), (200, "x", False), (500, "", False)]
+)
+def test_check_and_import_name_an_answer_without_a_byte(
+    status: int, body: str, *, is_named: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(
+        "cassettes/gemini-api/a.yaml",
+        "version: 1\ninteractions:\n- request:\n    method: POST\n    uri: https://"
+        "generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse\n"
+        "    headers: {}\n    body: '{}'\n  response:\n"
+        f"    status: {{code: {status}, message: OK}}\n"
+        f"    headers: {{Content-Type: [text/event-stream]}}\n    body: {{string: '{body}'}}\n",
+    )
+    line = "cassettes/gemini-api/a.yaml: nothing was recorded of the answer of exchange 1: it has"
+    main(["check"])
+    assert (line in capsys.readouterr().out) is is_named
+    assert main(["import", "cassettes/gemini-api/a.yaml", "-o", "b.yaml"]) == 0
+    assert (line in capsys.readouterr().err) is is_named
