@@ -105,6 +105,10 @@ class Facts:
     """The values of streamed arguments as they arrived, "" for a value that is not a string."""
     places: list[int] = field(default_factory=list)
     """The number of characters of text before each call."""
+    repeated_signatures: dict[str, str] = field(default_factory=dict)
+    """Other values that the wire gives for one of ``signatures`` → that signature: a response of
+    OpenAI repeats its reasoning, encrypted anew. Each of them may be sent back.
+    """
     signed_before: list[int] = field(default_factory=list)
     """The number of ``signatures`` before each call, empty for wires on which a call has its own.
     """

@@ -547,7 +547,14 @@ class _Judge:
 
     def signatures(self) -> Finding | None:
         """Return every signature, anywhere in the native events."""
-        return self._look_for([value for _, value in self._accounts[-1].signatures], binary=True)
+        account, search = self._accounts[-1], self._carried.search
+        again = {
+            first: value
+            for value, first in account.repeated_signatures.items()
+            if not search.count(first, binary=True)[0]
+        }
+        values = [again.get(value, value) for _, value in account.signatures]
+        return self._look_for(values, binary=True)
 
     def billing(self) -> Finding | None:
         """Return the service tier and the traffic type, anywhere in the native events. Everybody

@@ -53,6 +53,8 @@ _OF_FEATURES: Final[Mapping[str, Sequence[Aspect]]] = {
     "logprobs": ("logprobs",),
     "partial_images": ("media",),
     "server_tools": ("server_tools", "code", "grounding", "citations", "urls"),
+    "audio": ("media",),
+    "citations": ("citations",),
 }
 """The aspects of an answer that depend on what the request asks for; of another feature all."""
 NOT_ON_WIRE: Final = "not-on-wire"
@@ -315,6 +317,9 @@ def wire_answer(
     if exchange.request is not None and sent is not None and sent.path:
         for feature in asked_features(exchange.request.body) - asked_features(sent.body):
             unasked |= dict.fromkeys(_OF_FEATURES.get(feature, ASPECTS), NOT_REQUESTED)
+        stored = exchange.request.method == "GET" and not exchange.request.body
+        if stored and sent.body:
+            unasked |= dict.fromkeys(ASPECTS, NOT_REQUESTED)
     interrupted = broken or exchange.end in INTERRUPTED
     tools: frozenset[str] = frozenset()
     if facts.blocks and exchange.request is not None:

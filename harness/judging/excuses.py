@@ -41,6 +41,9 @@ EXCUSED: Final[dict[str, frozenset[Aspect]]] = {
     "arguments after the end of their call": _CALLS,
     "text without content_part.added": frozenset({"text"}),
     "[DONE] after the events of a response": frozenset(),
+    "an item whose id changes": _CONTENT | _CALLS,
+    "a text without its pieces": frozenset({"text"}),
+    "a response that ends without its items": _CONTENT | _CALLS | {"citations"},
 }
 """Variant → the aspects that it excuses. A variant that is not here is one of the framing: it
 excuses an answer of which the adapter has read nothing.

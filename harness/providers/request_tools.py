@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final, overload
 
-from harness.stream.json_codec import Json, decode_object
+from harness.stream.json_codec import Json, decode_object, objects_in
 from harness.stream.prompt import Function, Prompt
 from harness.stream.session import Tool
 
@@ -33,9 +33,12 @@ _FEATURES: Final[Mapping[str, str]] = {
     "background": "background",
     "partial_images": "partial_images",
     "mcp_servers": "server_tools",
+    "context_management": "context_management",
+    "audio": "audio",
+    "functions": "functions",
 }
 """The fields of requests that make an answer have more than one text and calls of functions."""
-_DECLARED: Final = ("functionDeclarations", "function_declarations", "function")
+_DECLARED: Final = ("functionDeclarations", "function_declarations", "function", "custom")
 _FUNCTIONS: Final = (None, "function", "custom")
 _OF_THE_CLIENT: Final = ("bash", "text_editor", "computer", "memory", "local_shell", "apply_patch")
 """The beginnings of the types of tools that the provider knows and the client runs."""
@@ -70,7 +73,27 @@ def asked_features(request_body: bytes) -> frozenset[str]:
     }
     includes = str(asked.get("include"))
     features |= {"logprobs"} if "logprobs" in includes else set()
+    custom = [tool for tool in objects_in(asked.get("tools")) if tool.get("type") == "custom"]
+    features |= {"custom_tools"} if any("input_schema" not in tool for tool in custom) else set()
+    for message in objects_in(asked.get("messages")):
+        features |= _features_of_content(message.get("content"))
     return frozenset(features | ({"server_tools"} if tools else set()))
+
+
+def _features_of_content(content: Json) -> set[str]:
+    """Return what the blocks of a message of Anthropic make the answer have: citations of documents
+    or of search results. A result of a tool has blocks too.
+    """
+    features = set()
+    for block in objects_in(content):
+        if block.get("type") == "search_result":
+            features.add("search_results")
+        elif block.get("type") == "tool_result":
+            features |= _features_of_content(block.get("content"))
+        citations = block.get("citations")
+        if isinstance(citations, dict) and citations.get("enabled"):
+            features.add("citations")
+    return features
 
 
 def _asked(request_body: bytes) -> dict[str, Json]:

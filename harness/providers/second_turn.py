@@ -451,7 +451,12 @@ def _in_one_alphabet(answer: Facts, returned: Returned) -> tuple[Facts, Returned
 
     marks = [(call_id, plain(signature)) for call_id, signature in answer.marks]
     signatures = [(kind, plain_base64(value)) for kind, value in answer.signatures]
+    first = {
+        plain_base64(again): plain_base64(value)
+        for again, value in answer.repeated_signatures.items()
+    }
     others = [plain_base64(value) for value in returned.other_signatures]
+    others = [first.get(value, value) for value in others]
     return replace(answer, marks=marks, signatures=signatures), replace(
         returned, signatures=[*map(plain, returned.signatures)], other_signatures=others
     )

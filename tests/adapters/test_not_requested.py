@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from harness.adapters import EVENTS
+from harness.adapters.asked import SentRequest
 from harness.adapters.at import Question, at_of, line_of
-from harness.judging.aspects import judge_exchange
+from harness.facts import ASPECTS, Transcript
+from harness.judging.aspects import judge_exchange, wire_answer
 from harness.providers import asked_features, server_tools
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import ASKS, EXCHANGE, URL, function_adapter
@@ -80,6 +83,10 @@ def test_the_tools_of_the_provider_are_offered_to_the_client() -> None:
     assert at_of(Question(replace(EXCHANGE, request=None))).server_tools == ()
 
 
+CITED = {"type": "document", "source": {}, "citations": {"enabled": True}}
+FOUND = {"type": "search_result", "source": "x", "citations": {"enabled": True}}
+
+
 @pytest.mark.parametrize(
     ("body", "features"),
     [
@@ -91,9 +98,31 @@ def test_the_tools_of_the_provider_are_offered_to_the_client() -> None:
         ({"mcp_servers": [{"name": "x"}]}, {"server_tools"}),
         ({"tools": [{"type": "function", "name": "f"}, {"name": "g", "input_schema": {}}]}, set()),
         ({"tools": [{"type": "bash_20250124", "name": "bash"}]}, set()),
+        ({"tools": [{"type": "custom", "name": "sql"}]}, {"custom_tools"}),
+        ({"tools": [{"type": "custom", "custom": {"name": "sql"}}]}, {"custom_tools"}),
+        ({"tools": [{"type": "custom", "name": "g", "input_schema": {}}]}, set()),
+        ({"functions": [{"name": "f"}]}, {"functions"}),
+        ({"modalities": ["text", "audio"], "audio": {"voice": "alloy"}}, {"audio"}),
+        ({"context_management": {"edits": []}}, {"context_management"}),
+        ({"messages": [{"role": "user", "content": [CITED]}]}, {"citations"}),
+        ({"messages": [{"role": "user", "content": [{"type": "tool_result", "content": [FOUND]}]}]}, {"search_results", "citations"}),
+        ({"messages": [{"role": "user", "content": [{"type": "document", "source": {}}]}]}, set()),
     ],
 )  # fmt: skip
 def test_the_features_of_a_request(body: dict[str, Any], features: set[str]) -> None:
     assert asked_features(json.dumps(body).encode()) == features
     assert asked_features(b"[]") == frozenset()
     assert server_tools(b"") == ()
+
+
+def test_a_stored_answer_is_not_asked_of_a_client_that_asks_for_a_new_one() -> None:
+    stored = Request("GET", "https://api.openai.com/v1/responses/resp_0?stream=true", {}, b"")
+    delta = {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi"}
+    response = {"id": "resp_0", "object": "response", "status": "completed", "output": []}
+    end = {"type": "response.completed", "response": response}
+    body = "".join(f"data: {json.dumps(message)}\n\n" for message in (delta, end)).encode()
+    exchange = replace(EXCHANGE, request=stored, reads=((None, body),), provider="openai")
+    sent = SentRequest("/v1/responses", b'{"input": "Hi?"}')
+    assert set(wire_answer(exchange, EVENTS, Transcript(), sent).unasked) == set(ASPECTS)
+    asks_the_same = replace(sent, body=b"")
+    assert "text" not in wire_answer(exchange, EVENTS, Transcript(), asks_the_same).unasked

@@ -136,20 +136,22 @@ def piece(arguments: str, name: str | None = None) -> dict[str, Any]:
 
 
 HI = chat({"content": "a"})
-
-
-def response(*added: str, begins: bool = True) -> str:
-    """A stream of the Responses API with one piece of text."""
-    item, part = {"output_index": 0}, {"output_index": 0, "content_index": 0}
-    kinds = ["output_item.added", *added, "output_text.delta", "output_item.done", "completed"]
-    messages = [
-        {"type": f"response.{kind}", **(item if "item" in kind else part)}
-        for kind in [*(["created"] if begins else []), *kinds]
-    ]
-    return "".join(f"event: {message['type']}\n{events(message)}" for message in messages)
-
-
 END = chat({}, finish_reason="stop")
+AT = {"output_index": 0, "content_index": 0, "item_id": "msg_0"}
+ITEM = {"id": "msg_0", "type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+ADDED = {"type": "response.output_item.added", "output_index": 0, "item": ITEM}
+PART = AT | {"type": "response.content_part.added", "part": {}}
+DELTA = AT | {"type": "response.output_text.delta", "delta": "Hi"}
+TEXT_DONE = AT | {"type": "response.output_text.done", "text": "Hi"}
+RESPONSE = {"id": "resp_0", "object": "response"}
+ENDED = {"type": "response.completed", "response": RESPONSE | {"output": [ITEM]}}
+EMPTY = {"type": "response.completed", "response": RESPONSE | {"output": []}}
+
+
+def response(*messages: Any) -> str:
+    return events({"type": "response.created", "response": RESPONSE | {"output": []}}, *messages)
+
+
 INTERACTION = "".join(
     f'event: {kind}\ndata: {{"event_type": "{kind}", "interaction": {{}}}}\n\n'
     for kind in ("interaction.created", "interaction.completed")
@@ -187,9 +189,29 @@ INTERACTION += "event: done\ndata: [DONE]\n\n"
             events(piece("{}", "f"), piece('"x"}')),
             ["arguments after the end of their call"],
         ),
-        ("openai", response("content_part.added"), []),
-        ("openai", response(), ["text without content_part.added"]),
-        ("openai", response(begins=False), []),
+        ("openai", response(ADDED, PART, DELTA, TEXT_DONE, ENDED), []),
+        (
+            "openai",
+            response(DELTA, ENDED),
+            ["events out of order", "text without content_part.added"],
+        ),
+        (
+            "openai",
+            response(ADDED, DELTA, ENDED),
+            ["text without content_part.added"],
+        ),
+        ("openai", response(ADDED, PART, TEXT_DONE, ENDED), ["a text without its pieces"]),
+        (
+            "openai",
+            response(ADDED, PART, DELTA | {"item_id": "msg_1"}, ENDED),
+            ["an item whose id changes"],
+        ),
+        (
+            "openai",
+            response(ADDED, PART, DELTA, EMPTY),
+            ["a response that ends without its items"],
+        ),
+        ("openai", events(DELTA, TEXT_DONE, ENDED), []),  # a stream that is resumed
         ("interactions", INTERACTION, []),
         ("interactions", f": wait\n\n{INTERACTION}", ["comments"]),
         ("gemini-cli", '{"type": "init"}\n{"type": "result"}\n', []),

@@ -5,7 +5,7 @@ wire.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -61,7 +61,39 @@ def _of_responses(messages: list[dict[str, Any]], ended: list[str]) -> list[str]
         variants.add("text without content_part.added")
     if "[DONE]" in ended:
         variants.add("[DONE] after the events of a response")
-    return sorted(variants)
+    return sorted(variants | {*_of_items(messages)})
+
+
+def _of_items(messages: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the forms of items that proxies send and OpenAI does not."""
+    ids: dict[Json, Json] = {}
+    pieces: set[tuple[Json, Json]] = set()
+    for message in messages:
+        kind, index = message.get("type"), _key(message.get("output_index"))
+        part = (index, _key(message.get("content_index")))
+        item, response = message.get("item"), message.get("response")
+        own = item.get("id") if isinstance(item, dict) else message.get("item_id")
+        if kind == f"{_ITEM}added":
+            ids[index] = own
+        elif own is not None and own != ids.get(index, own):
+            yield "an item whose id changes"
+        if kind in _TEXT:
+            pieces.add(part)
+        elif kind == "response.output_text.done":
+            if ids and message.get("text") and part not in pieces:
+                yield "a text without its pieces"
+        elif (
+            kind == "response.completed"
+            and ids
+            and isinstance(response, dict)
+            and not response.get("output")
+        ):
+            yield "a response that ends without its items"
+
+
+def _key(index: Json) -> Json:
+    """Return an index that can be a key."""
+    return index if isinstance(index, int | str | None) else str(index)
 
 
 def is_in_order(messages: Iterable[Json]) -> bool:

@@ -425,6 +425,10 @@ class _Reader(MessageReader):
                 self._end(index, wire)
             elif item is not None and not item.is_over and item.kind == wire.get("type"):
                 self._end(index, wire)
+            elif item is not None and item.whole is not None and item.kind == wire.get("type"):
+                first, again = item.whole.get("encrypted_content"), wire.get("encrypted_content")
+                if isinstance(first, str) and isinstance(again, str) and first and again:
+                    self.facts.repeated_signatures[again] = first
 
     def _read_failure(self, error: Json, whole: dict[str, Json]) -> None:
         self._failure = _key(error)
