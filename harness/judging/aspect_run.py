@@ -28,6 +28,7 @@ from harness.facts import (
     finish_class,
     in_doubles,
 )
+from harness.facts.finding import NOT_REQUESTED
 from harness.pipeline.replay import cut_reads
 from harness.providers import GENERATE_CONTENT, Provider, declared_tools
 from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
@@ -38,6 +39,7 @@ from .accepted import judge_request
 from .aspects import (
     ExchangeJudgement,
     judge_exchange,
+    not_requested,
     provider_of,
     variants_of_wire,
     wire_answer,
@@ -300,9 +302,26 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter, use: LossUse) -> 
     if first and first.path:
         question = Question(item.exchange, item.options, turn=2)
         findings.append(judge_request(SentRequest(first.path, body), question, adapter))
-    block, findings = excuse(variants, findings)
+    block, findings = excuse(variants, without_unrequested(findings, item.exchange, body))
     blank = replace(blank, block=block)
     return _with_findings(blank, findings, excerpts_of_request(findings, item.exchange, request))
+
+
+def without_unrequested(findings: list[Finding], exchange: Exchange, body: bytes) -> list[Finding]:
+    """Return the findings of a second request. What the adapter's request does not ask for can't be
+    in its history, and nobody knows whether the service would refuse it there.
+    """
+    unasked: set[str] = {*not_requested(exchange.request.body if exchange.request else b"", body)}
+    if "text" in unasked:
+        unasked |= {finding.subject for finding in findings}
+    elif unasked & {"server_tools", "citations"}:
+        unasked.add(ACCEPTED)
+    return [
+        Finding(finding.subject, "not_asked", NOT_REQUESTED)
+        if finding.red and finding.subject in unasked
+        else finding
+        for finding in findings
+    ]
 
 
 def judge_history(

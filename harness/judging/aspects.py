@@ -315,8 +315,7 @@ def wire_answer(
     if in_header and not transcript.path and transcript.account is None:
         unasked["billing"] = "in-header"
     if exchange.request is not None and sent is not None and sent.path:
-        for feature in asked_features(exchange.request.body) - asked_features(sent.body):
-            unasked |= dict.fromkeys(_OF_FEATURES.get(feature, ASPECTS), NOT_REQUESTED)
+        unasked |= dict.fromkeys(not_requested(exchange.request.body, sent.body), NOT_REQUESTED)
         stored = exchange.request.method == "GET" and not exchange.request.body
         if stored and sent.body:
             unasked |= dict.fromkeys(ASPECTS, NOT_REQUESTED)
@@ -336,6 +335,14 @@ def wire_answer(
         exchange.streamed is not False,
         transcript.asks_thoughts,
     )
+
+
+def not_requested(recorded: bytes, sent: bytes) -> set[Aspect]:
+    """Return the aspects of an answer that depend on what its ``recorded`` request asks for and the
+    request that an adapter ``sent`` does not.
+    """
+    missing = asked_features(recorded) - asked_features(sent)
+    return {aspect for name in missing for aspect in _OF_FEATURES.get(name, ASPECTS)}
 
 
 def variants_of_wire(exchange: Exchange, assumed: str | None = None) -> list[str]:

@@ -12,7 +12,8 @@ import pytest
 from harness.adapters import EVENTS
 from harness.adapters.asked import SentRequest
 from harness.adapters.at import Question, at_of, line_of
-from harness.facts import ASPECTS, Transcript
+from harness.facts import ASPECTS, Finding, Transcript
+from harness.judging.aspect_run import without_unrequested
 from harness.judging.aspects import judge_exchange, wire_answer
 from harness.providers import asked_features, server_tools
 from harness.stream.exchange import Exchange, Request
@@ -126,3 +127,23 @@ def test_a_stored_answer_is_not_asked_of_a_client_that_asks_for_a_new_one() -> N
     assert set(wire_answer(exchange, EVENTS, Transcript(), sent).unasked) == set(ASPECTS)
     asks_the_same = replace(sent, body=b"")
     assert "text" not in wire_answer(exchange, EVENTS, Transcript(), asks_the_same).unasked
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent", "not_asked"),
+    [
+        ({}, {}, set()),
+        ({"tools": [SEARCH]}, {"tools": [SEARCH]}, set()),
+        ({"tools": [SEARCH]}, {}, {"accepted", "server_tools"}),
+        (LOGPROBS, {}, set()),
+        (TWO, {}, {"accepted", "server_tools", "ids"}),
+    ],
+)
+def test_the_second_request_lacks_what_the_first_did_not_ask_for(
+    asked: dict[str, Any], sent: dict[str, Any], not_asked: set[str]
+) -> None:
+    findings = [Finding(name, "wrong") for name in ("accepted", "server_tools", "ids")]
+    findings.append(Finding("text", "kept"))
+    judged = without_unrequested(findings, recorded(**asked), json.dumps(sent).encode())
+    assert {finding.subject for finding in judged if finding.verdict == "not_asked"} == not_asked
+    assert judged[-1].verdict == "kept"

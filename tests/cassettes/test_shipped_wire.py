@@ -13,6 +13,7 @@ import pytest
 
 from harness.cassettes.load import load
 from harness.facts import Facts
+from harness.judging.aspects import variants_of_wire
 from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 
@@ -139,3 +140,46 @@ def test_offsets_count_bytes(field: str) -> None:
                     slices = (text[at + start : at + end] for at in starts)
                     assert segment["text"].encode() in slices, place
     assert checked
+
+
+PROXIES = {"openai/responses-calls.14", "openai/responses-ends.12"}
+PROXIES |= {f"openai/text.{number}" for number in (10, 15)}
+"""Answers whose cases are about a form that only proxies send."""
+FORMS = {
+    "an item whose id changes",
+    "a text without its pieces",
+    "a response that ends without its items",
+}
+
+
+def test_only_the_cases_about_proxies_have_their_forms() -> None:
+    found = {place for place, (exchange, _) in answers().items() if place.startswith("openai/")}
+    of_proxies = {place for place in found if FORMS & {*variants_of_wire(answers()[place][0])}}
+    assert of_proxies == PROXIES
+
+
+OLDER = {"vertex.1"}
+"""Streams of Anthropic as services sent them before: the end has only the output tokens."""
+
+
+def test_the_end_of_anthropic_has_all_counts_and_thoughts_were_requested() -> None:
+    for place, (exchange, facts) in answers().items():
+        if not place.startswith("anthropic/"):
+            continue
+        name = place.removeprefix("anthropic/")
+        for message in objects(exchange):
+            if message.get("type") == "message_delta" and message.get("usage"):
+                assert ("input_tokens" in message["usage"]) == (name not in OLDER), place
+        asked = exchange.request.body if exchange.request else b""
+        assert b'"thinking":{' in asked or not (facts.thoughts or facts.signatures), place
+
+
+def test_the_calls_of_the_new_wires_are_of_declared_tools() -> None:
+    undeclared = {
+        place
+        for place, (exchange, facts) in answers().items()
+        if place.startswith(("anthropic/", "openai/")) and exchange.request
+        for name, _ in facts.calls
+        if name and f'"{name}"'.encode() not in exchange.request.body
+    }
+    assert undeclared == set()

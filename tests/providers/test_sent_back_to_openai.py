@@ -43,7 +43,7 @@ def test_only_results_follow_a_stored_response(more: list[Body], kept: Body) -> 
 
 
 FIRST, AGAIN = "Zmlyc3Q=", "YWdhaW4="
-MESSAGE = {"id": "msg_0", "type": "message", "role": "assistant"}
+MESSAGE: Body = {"id": "msg_0", "type": "message", "role": "assistant"}
 MESSAGE |= {"content": [{"type": "output_text", "text": "Yes."}]}
 
 
