@@ -124,8 +124,8 @@ class At:
     client that sends them is asked for their results.
     """
     thoughts: bool = False
-    """Whether the recorded request asks for thoughts; for a recording without a request, whether
-    the answer has thoughts.
+    """Whether the recorded request asks for thoughts, shown or omitted; for a recording without a
+    request, whether the answer has thoughts.
     """
     system: str = ""
     """The texts of the system, joined by blank lines. This and the next values are those of a
@@ -300,7 +300,8 @@ def _tools(exchange: Exchange, asked: Prompt | None, options: RunOptions) -> tup
 
 def _has_thoughts(exchange: Exchange, asked: Prompt | None, options: RunOptions) -> bool:
     if asked is not None:
-        return bool(asked.reasoning and asked.reasoning.shown)
+        reasoning = asked.reasoning  # an omitted thought of Anthropic has a signature
+        return bool(reasoning and (reasoning.shown or reasoning.mode in ("on", "adaptive")))
     return bool(_facts(exchange, options).thoughts)
 
 

@@ -121,3 +121,23 @@ def test_at_tells_whether_the_recording_asked_for_thoughts(
     question = Question(exchange, base_url="http://127.0.0.1:1")
     assert at_of(question).thoughts is thoughts
     assert line_of(question, 1)["thoughts"] is thoughts
+
+
+@pytest.mark.parametrize(
+    ("thinking", "expected"),
+    [
+        ({"type": "enabled", "budget_tokens": 1024}, True),
+        ({"type": "adaptive", "display": "omitted"}, True),
+        ({"type": "disabled"}, False),
+        (None, False),
+    ],
+)
+def test_thoughts_of_anthropic_are_requested_also_if_they_are_omitted(
+    thinking: object, expected: bool
+) -> None:
+    body = {"model": "m", "max_tokens": 9, "messages": [], "thinking": thinking}
+    request = Request(
+        "POST", "https://api.anthropic.com/v1/messages", {}, json.dumps(body).encode()
+    )
+    question = Question(replace(EXCHANGE, request=request, provider="anthropic"))
+    assert at_of(question).thoughts is expected
