@@ -311,7 +311,7 @@ def without_unrequested(findings: list[Finding], exchange: Exchange, body: bytes
     """Return the findings of a second request. What the adapter's request does not ask for can't be
     in its history, and nobody knows whether the service would refuse it there.
     """
-    unasked: set[str] = {*not_requested(exchange.request.body if exchange.request else b"", body)}
+    unasked: set[str] = {*not_requested(exchange.request, body)} if exchange.request else set()
     if "text" in unasked:
         unasked |= {finding.subject for finding in findings}
     elif unasked & {"server_tools", "citations"}:

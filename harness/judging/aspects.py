@@ -41,7 +41,7 @@ from harness.providers import (
 from harness.providers.oracle import read_messages
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
-from harness.stream.exchange import Exchange
+from harness.stream.exchange import Exchange, Request
 from harness.stream.session import Session
 
 from .accepted import judge_request
@@ -315,10 +315,7 @@ def wire_answer(
     if in_header and not transcript.path and transcript.account is None:
         unasked["billing"] = "in-header"
     if exchange.request is not None and sent is not None and sent.path:
-        unasked |= dict.fromkeys(not_requested(exchange.request.body, sent.body), NOT_REQUESTED)
-        stored = exchange.request.method == "GET" and not exchange.request.body
-        if stored and sent.body:
-            unasked |= dict.fromkeys(ASPECTS, NOT_REQUESTED)
+        unasked |= dict.fromkeys(not_requested(exchange.request, sent.body), NOT_REQUESTED)
     interrupted = broken or exchange.end in INTERRUPTED
     tools: frozenset[str] = frozenset()
     if facts.blocks and exchange.request is not None:
@@ -337,11 +334,13 @@ def wire_answer(
     )
 
 
-def not_requested(recorded: bytes, sent: bytes) -> set[Aspect]:
+def not_requested(recorded: Request, sent: bytes) -> set[Aspect]:
     """Return the aspects of an answer that depend on what its ``recorded`` request asks for and the
-    request that an adapter ``sent`` does not.
+    request that an adapter ``sent`` does not. A request for a stored answer has no body.
     """
-    missing = asked_features(recorded) - asked_features(sent)
+    if recorded.method == "GET" and sent and not recorded.body:
+        return {*ASPECTS}
+    missing = asked_features(recorded.body) - asked_features(sent)
     return {aspect for name in missing for aspect in _OF_FEATURES.get(name, ASPECTS)}
 
 

@@ -125,6 +125,9 @@ def test_a_stored_answer_is_not_asked_of_a_client_that_asks_for_a_new_one() -> N
     exchange = replace(EXCHANGE, request=stored, reads=((None, body),), provider="openai")
     sent = SentRequest("/v1/responses", b'{"input": "Hi?"}')
     assert set(wire_answer(exchange, EVENTS, Transcript(), sent).unasked) == set(ASPECTS)
+    findings = [Finding("text", "wrong"), Finding("accepted", "wrong")]
+    second = without_unrequested(findings, exchange, sent.body)
+    assert {finding.verdict for finding in second} == {"not_asked"}
     asks_the_same = replace(sent, body=b"")
     assert "text" not in wire_answer(exchange, EVENTS, Transcript(), asks_the_same).unasked
 
