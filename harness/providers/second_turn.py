@@ -39,7 +39,7 @@ from harness.stream.json_codec import Json, objects_in, same_json
 from harness.stream.prompt import Prompt
 
 from .history import HistoryRules
-from .sent_back import Returned, gather_messages_sent
+from .returned import Returned, gather_messages_sent
 
 SecondTurnAspect = Literal[
     "calls", "ids", "signatures", "other_signatures", "results", "server_tools", "text"
