@@ -193,7 +193,15 @@ class Facts:
         """Note an error. For the first error, also keep the facts so far."""
         self.errors.append((code, message))
         if self.at_error is None:
-            self.at_error = copy.deepcopy(self)
+            self.at_error = self.snapshot()
+
+    def snapshot(self) -> Facts:
+        """Return the facts so far, in containers of their own. Most containers are empty."""
+        kept = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict | set | Facts):
+                setattr(kept, name, copy.deepcopy(value) if value else type(value)())
+        return kept
 
     def add_opaque(self, aspect: str, *values: Json) -> None:
         """Note the values of an aspect that are non-blank strings."""

@@ -113,7 +113,7 @@ class NativeSearch:
 
     def has_leaf(self, text: str) -> bool:
         """Return whether a whole leaf is this text."""
-        return text in self._words
+        return text in self._outside_raw or text in self._words
 
     def has_word(self, text: str) -> bool:
         """Return whether a leaf has the text between characters that are not letters or digits."""

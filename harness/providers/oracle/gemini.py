@@ -5,7 +5,6 @@ It shares no code with the framers and normalizers, so it can't share their faul
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 from collections.abc import Iterator
@@ -180,7 +179,7 @@ class _Reader(MessageReader):
                 self._refuse_call(call)
         if self.facts.block_reason is not None and self.facts.at_block is None:
             self.facts.open_call = self._streamed is not None
-            self.facts.at_block = copy.deepcopy(self.settled())
+            self.facts.at_block = self.settled().snapshot()
 
     def _read_other_usage(self, usage: dict[str, Json]) -> None:
         """Note how the answer is billed, and the names of the fields that are no counts."""
