@@ -113,7 +113,11 @@ COMMANDS: Final = {
         "scan:add_arguments",
         "search for secrets in files and recordings",
         "harness scan cassettes",
-        {0: "no secret", 1: "a secret", 2: "a file that can't be read, no file, or bad usage"},
+        {
+            0: "no secret",
+            1: "a secret, or a packed file that is not read",
+            2: "a file that can't be read, no file, or bad usage",
+        },
     ),
     "report": Command(
         "report:add_report",
