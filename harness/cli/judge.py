@@ -137,12 +137,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cuts",
         nargs="+",
         choices=get_args(JudgedCuts),
-        default=["recorded"],
+        default=[],
         metavar="CUTS",
         help=(
             "judge each answer with its reads cut as recorded, whole, or in 100 pieces (recorded,"
             " whole, pieces; a cell shows the worst result; a function notices only if it reads"
-            " exchange.reads, not exchange.body; default: recorded)"
+            " exchange.reads, not exchange.body; default: recorded, but of the streams of which no"
+            " read ends inside a message, one of each shape in pieces)"
         ),
     )
     parser.add_argument(

@@ -93,28 +93,55 @@ def judge_items(
     items: Sequence[JudgedExchange],
     adapters: Sequence[Adapter],
     use: LossUse,
-    cuts: Sequence[JudgedCuts] = ("recorded",),
+    cuts: Sequence[JudgedCuts] = (),
 ) -> Iterator[Result]:
     """Judge every exchange, in order, with each of the ``cuts``. A cell has the worst result. Two
-    cuts at the same places are judged only once. With the recorded cuts alone, a red answer is
-    judged once more whole, to find faults at borders of reads. ``adapters`` is the same adapter
-    several times. Each of them has its own thread. The declared losses are added to ``use``.
+    cuts at the same places are judged only once. Without ``cuts``, the reads are as recorded; but
+    of the streams of which no read ends inside a message, one of each shape is cut into pieces.
+    With one way to cut, a red answer is judged once more whole, to find faults at borders of reads.
+    ``adapters`` is the same adapter several times. Each of them has its own thread. The declared
+    losses are added to ``use``.
     """
+    in_pieces = {*_one_of_each_shape(items, adapters[0])} if not cuts else set()
 
     def judge(item: JudgedExchange, adapter: Adapter) -> Result:
-        recuts = {cut: _recut(item.exchange, cut) for cut in reversed(cuts)}
+        first: JudgedCuts = "pieces" if item.place in in_pieces else "recorded"
+        chosen = cuts or (first,)
+        recuts = {cut: _recut(item.exchange, cut) for cut in reversed(chosen)}
         first_of = {_places(exchange): cut for cut, exchange in recuts.items()}
-        cell = _judge(item, adapter, use, recuts[cuts[0]])
-        for cut in cuts[1:]:
+        cell = _judge(item, adapter, use, recuts[chosen[0]])
+        for cut in chosen[1:]:
             if first_of[_places(recuts[cut])] == cut:
                 cell = _worse(cell, _judge(item, adapter, use, recuts[cut]), cut)
-        if [*cuts] == ["recorded"] and cell.red_findings and cell.verdict != "error":
+        if len(chosen) == 1 and cell.red_findings and cell.verdict != "error":
             whole = _recut(item.exchange, "whole")
-            if _places(whole) != _places(item.exchange):
-                cell = _at_borders(cell, _judge(item, adapter, {}, whole))
+            if _places(whole) != _places(recuts[chosen[0]]):
+                cell = _at_borders(cell, _judge(item, adapter, {}, whole), chosen[0])
         return cell
 
     return _spread(items, adapters, judge)
+
+
+def _one_of_each_shape(items: Sequence[JudgedExchange], adapter: Adapter) -> Iterator[str]:
+    """Yield the place of the first stream of each shape of which no read ends inside a message. The
+    shape is the wire, the facts that the answer has, and whether it has only ASCII characters.
+    """
+    shapes = set()
+    for item in items:
+        exchange = item.exchange
+        if exchange.streamed is False or _is_cut_inside(exchange):
+            continue
+        facts = vars(_answer(item, adapter).facts)
+        names = frozenset(name for name, value in facts.items() if value)
+        shape = exchange.provider, names, exchange.body.isascii()
+        if shape not in shapes:
+            shapes.add(shape)
+            yield item.place
+
+
+def _is_cut_inside(exchange: Exchange) -> bool:
+    ends = b"\n\n", b"\r\n\r\n", b"\r\r"
+    return any(not data.endswith(ends) for _, data in exchange.reads[:-1])
 
 
 def unused_losses(use: LossUse) -> tuple[str, ...]:
@@ -187,13 +214,13 @@ def _places(exchange: Exchange) -> tuple[int, ...]:
     return tuple(len(data) for _, data in exchange.reads if data)
 
 
-def _at_borders(cell: Result, whole: Result) -> Result:
+def _at_borders(cell: Result, whole: Result, cut: JudgedCuts) -> Result:
     """Return the result. The findings that are not red when the answer comes in one read say so."""
     if whole.verdict == "error":
         return cell
     red = {finding.subject for finding in whole.red_findings}
     findings = (
-        replace(finding, place=replace(finding.place, cuts="recorded"))
+        replace(finding, place=replace(finding.place, cuts=cut))
         if finding.red and finding.subject not in red
         else finding
         for finding in cell.findings

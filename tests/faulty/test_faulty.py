@@ -24,6 +24,7 @@ from harness.judging.results import Result
 from harness.pipeline.replay import replay
 from harness.stream.session import Session
 from tests.faulty import by_facts
+from tests.faulty.borders import BORDER_CASSETTES, BORDER_FAULTS, judged_at_borders
 from tests.faulty.cells import all_cells, cells, differing_cells, ours, recorded, run
 from tests.faulty.clients import ClientFault
 from tests.faulty.faults import CASSETTE, Fault
@@ -207,6 +208,31 @@ def test_a_history_without_a_fault_is_kept(wire: str) -> None:
     assert result.verdict == "passed", result.findings
     assert set(result.aspects.values()) == {"kept"}
     assert result.aspects.keys() >= {"calls", "ids", "results", "text"}
+
+
+@pytest.mark.parametrize("wire", BORDER_CASSETTES)
+@pytest.mark.parametrize("name", BORDER_FAULTS)
+def test_a_fault_at_a_border_of_reads_is_red_by_default(
+    wire: str, name: str, record_property: RecordProperty
+) -> None:
+    fault = BORDER_FAULTS[name]
+    cells = judged_at_borders(wire, fault)
+    red = {
+        f"{cell.cassette}:{cell.exchange}": {finding.place.cuts for finding in cell.red_findings}
+        for cell in cells
+        if cell.red_findings
+    }
+    record_property(CAUGHT, row(f"{name} on {wire}", str(fault.__doc__), f"judge: {[*red]}"))
+    with_borders, without = BORDER_CASSETTES[wire]
+    assert red[f"{with_borders}:1"] == {"recorded"}
+    if name != "cut_characters":  # the pieces of a body need not cut a character
+        assert {"pieces"} in [cuts for place, cuts in red.items() if place.startswith(without)]
+
+
+@pytest.mark.parametrize("wire", BORDER_CASSETTES)
+def test_a_reader_of_all_reads_passes(wire: str) -> None:
+    cells = judged_at_borders(wire, None)
+    assert [cell.verdict for cell in cells] == ["passed"] * 8
 
 
 @pytest.mark.parametrize("name", ANSWER_FAULTS)

@@ -206,6 +206,48 @@ def test_a_fault_at_a_border_of_reads_is_told_from_one_of_the_answer(
     assert lost.sentence.endswith("the fault is at a border of reads") is is_at_border
 
 
+def test_one_stream_of_each_shape_is_judged_in_pieces() -> None:
+    """Only if no recorded read ends inside a message."""
+    asked: dict[bytes, list[int]] = {}
+
+    def run(answer: Exchange, options: RunOptions) -> Output:
+        asked.setdefault(answer.body, []).append(len(answer.reads))
+        return facts_adapter().run(answer, options)
+
+    body = CALL % b'"name": "f", '
+    other, unary = body.replace(b"{", b"{ "), body.replace(b"{", b"{  ")
+    accented = body.replace(b'"f"', '"é"'.encode())
+    inside = replace(exchange(b" " + body), reads=((None, b" "), (None, body)))
+    items = [
+        exchange(body),
+        exchange(other),
+        replace(exchange(unary), streamed=False),
+        exchange(accented),
+        inside,
+    ]
+    cells = judge_items(
+        [JudgedExchange("calls", number, item) for number, item in enumerate(items, 1)],
+        [replace(facts_adapter(), run=run)],
+        {},
+    )
+    assert len([*cells]) == 5
+    assert {len(reads) for reads in asked.values()} == {1}
+    counts = [asked[item.body][0] for item in items]
+    assert (counts[0] > 2, counts[1:3], counts[3] > 2, counts[4]) == (True, [1, 1], True, 2)
+
+
+def test_a_fault_at_a_border_is_found_in_a_stream_without_one() -> None:
+    silent = facts_adapter(lambda transcript: replace(transcript, entries=()))
+
+    def run(answer: Exchange, options: RunOptions) -> Output:
+        return (facts_adapter() if len(answer.reads) == 1 else silent).run(answer, options)
+
+    item = JudgedExchange("calls", 1, exchange(CALL % b'"name": "f", '))
+    [cell] = judge_items([item], [replace(facts_adapter(), run=run)], {})
+    (lost,) = [finding for finding in cell.red_findings if finding.subject == "calls"]
+    assert lost.sentence.startswith("calls lost: with --cuts pieces: ")
+
+
 def test_an_answer_that_could_not_be_judged_is_not_judged_again() -> None:
     asked: list[int] = []
 

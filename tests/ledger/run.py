@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
@@ -16,6 +16,7 @@ from harness.cli.demo import ADAPTERS as DEMO
 from harness.cli.judge import read_items
 from harness.facts import RUN
 from harness.judging.aspect_run import (
+    JudgedCuts,
     JudgedExchange,
     items_with_second_turn,
     judge_items,
@@ -110,16 +111,20 @@ def verdicts(part: int) -> Run:
         known = [
             item for item in known if item.place not in goes_on or public.knows(item, "second")
         ]
-        ledger[public.name] = rows_of(known, adapter)
+        ledger[public.name] = rows_of(known, adapter, ["recorded"])
         stale[public.name] = {item.place for item in items} - {item.place for item in known}
     return Run(ledger, stale)
 
 
-def rows_of(items: list[JudgedExchange], adapter: Adapter) -> dict[str, Row]:
-    """The rows of one adapter, with both turns."""
+def rows_of(
+    items: list[JudgedExchange], adapter: Adapter, cuts: Sequence[JudgedCuts] = ()
+) -> dict[str, Row]:
+    """The rows of one adapter, with both turns. Outputs that are stored are those of the recorded
+    reads.
+    """
     rows: dict[str, Row] = {
         item.place: row_of(result)
-        for item, result in zip(items, judge_items(items, [adapter], {}), strict=True)
+        for item, result in zip(items, judge_items(items, [adapter], {}, cuts), strict=True)
     }
     answered = items_with_second_turn(items, adapter)
     second = judge_second_turns(answered, [adapter])
