@@ -65,6 +65,10 @@ class Facts:
     """The number of parts with code or its result."""
     server_tools: int = 0
     """The number of parts about tools of the server."""
+    client_tools: set[str] = field(default_factory=set, compare=False)
+    """The ids of the ``server_tools`` that the client runs, such as a shell. An adapter may give
+    them as calls.
+    """
     blocks: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)
     """The ``<tool_code>`` blocks of the text: (raw text, name or None, arguments)."""
     written_calls: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)

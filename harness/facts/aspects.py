@@ -27,7 +27,7 @@ from .fact import Call, Error, Fact, Finish, Restart, Text, Thought, Usage
 from .finding import NOT_REQUESTED, Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class, names_reason
 from .known_model import judge_account
-from .native import NativeSearch, json_values, word_pattern
+from .native import NativeSearch, OpaqueKind, json_values, word_pattern
 from .order import Given, Kind, Misplaced, find_misplaced
 from .slips import mended_calls, mended_thoughts
 from .transcript import Raised, Transcript
@@ -258,6 +258,8 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                     events[-1].thought += len(fact.text)
                 case Call() if pieces and not fact.name:
                     pass  # a piece of a call that is still streaming
+                case Call() if wire and fact.id and fact.id in wire.facts.client_tools:
+                    pass  # its values are looked for as those of a tool of the service
                 case Call():
                     arguments = _arguments(fact.arguments)
                     call = Call(fact.id or None, fact.name or "", arguments)
@@ -551,10 +553,10 @@ class _Judge:
         again = {
             first: value
             for value, first in account.repeated_signatures.items()
-            if not search.count(first, binary=True)[0]
+            if not search.count(first, kind="signature")[0]
         }
         values = [again.get(value, value) for _, value in account.signatures]
-        return self._look_for(values, binary=True)
+        return self._look_for(values, kind="signature")
 
     def billing(self) -> Finding | None:
         """Return the service tier and the traffic type, anywhere in the native events. Everybody
@@ -570,9 +572,9 @@ class _Judge:
         """Return an error that the wire does not have, or a crash."""
         return _found("raised") if self._is_needless or self._carried.crash else None
 
-    def opaque(self, name: Aspect, *, binary: bool, each: bool) -> Finding | None:
+    def opaque(self, name: Aspect, *, kind: OpaqueKind, each: bool) -> Finding | None:
         """Values that event models only pass on, anywhere in the native events."""
-        return self._look_for(self._accounts[-1].opaque.get(name, []), binary=binary, each=each)
+        return self._look_for(self._accounts[-1].opaque.get(name, []), kind=kind, each=each)
 
     def _joined(self, carried: str, accepted: Sequence[str]) -> Finding | None:
         if not carried and not accepted[0]:
@@ -748,7 +750,7 @@ class _Judge:
         return _found("lost", "repeated-id-missing", lost[0]) if lost else KEPT
 
     def _look_for(
-        self, values: Sequence[str], *, binary: bool = False, each: bool = True
+        self, values: Sequence[str], *, kind: OpaqueKind = "text", each: bool = True
     ) -> Finding | None:
         """Look for values anywhere. ``each``: a value that the wire has n times must be found n
         times.
@@ -759,7 +761,7 @@ class _Judge:
         only_raw = True
         for value, times in Counter(values).items():
             enough = times if each else 1
-            count, in_raw = self._carried.search.count(value, binary=binary, enough=enough)
+            count, in_raw = self._carried.search.count(value, kind=kind, enough=enough)
             only_raw &= in_raw
             if count < enough:
                 lost.append(value)
@@ -1092,14 +1094,12 @@ class AspectRow:
     """The finding; None if neither the wire nor the adapter has it."""
 
 
-def _opaque(name: Aspect, *, binary: bool = False, each: bool = False) -> AspectRow:
-    """Return an aspect of values that are looked for anywhere. ``binary``: they are base64.
-    ``each``: one that the wire has n times must be found n times.
-    """
+def _opaque(name: Aspect, *, kind: OpaqueKind = "text", each: bool = False) -> AspectRow:
+    """Return an aspect of values that are looked for anywhere, ``each`` as often as on the wire."""
     return AspectRow(
         name,
         lambda wire: wire.facts.opaque.get(name),
-        lambda judge: judge.opaque(name, binary=binary, each=each),
+        lambda judge: judge.opaque(name, kind=kind, each=each),
     )
 
 
@@ -1123,7 +1123,7 @@ TABLE: Final = (
         lambda wire: not (wire.ended or wire.blocked or wire.facts.errors),
         _Judge.unfinished,
     ),
-    _opaque("media", binary=True, each=True),
+    _opaque("media", kind="medium", each=True),
     _opaque("code"),
     _opaque("server_tools"),
     _opaque("grounding"),

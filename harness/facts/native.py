@@ -2,21 +2,21 @@
 
 A value is looked for in string leaves; a string that is JSON is parsed. Pieces at one key path are
 joined over consecutive events. Signatures and media are compared as bytes, in either alphabet of
-base64; they may be encoded in base64 once more. Other values must be a whole leaf, the end of a
-leaf after ``|`` or ``:``, as in an id with a prefix, or a part of a leaf if they have 12 or more
-characters.
+base64; they may be encoded in base64 once more. A medium may also be a part of the decoded bytes of
+a leaf, as a piece of sound in a file. Other values must be a whole leaf, the end of a leaf after
+``|`` or ``:``, as in an id with a prefix, or a part of a leaf if they have 12 or more characters.
 """
 
 from __future__ import annotations
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from json import JSONDecoder
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from harness.stream.json_codec import Json, decode_json
 
@@ -32,6 +32,11 @@ MAX_JOINED: Final = 4 * 1024 * 1024
 
 _RAW_KEY: Final = re.compile(r"raw|response|http|_hidden|sdk_http", re.IGNORECASE)
 _SPACE_AND_PADDING: Final = re.compile(r"[\s=]+")
+_SPACE: Final = re.compile(r"\s+")
+_BASE64: Final = re.compile(r"(?:data:[^,]*,)?([A-Za-z0-9+/]+={0,2})")
+
+OpaqueKind = Literal["text", "signature", "medium"]
+"""How a value is compared: as text, or as the bytes of base64; a medium also as a part of bytes."""
 
 
 LeafPath = tuple["LeafPath", str | int] | None
@@ -53,6 +58,7 @@ class NativeSearch:
     def __init__(self, events: Sequence[Json]) -> None:
         self._events = events
         self._base64: dict[str, str] = {}
+        self._decoded: dict[str, bytes] = {}
 
     @cached_property
     def leaves(self) -> list[Leaf]:
@@ -131,19 +137,17 @@ class NativeSearch:
             self.has_leaf(text) for _, text, _ in _leaves(arguments)
         )
 
-    def count(self, value: str, *, binary: bool = False, enough: int = 1) -> tuple[int, bool]:
+    def count(self, value: str, *, kind: OpaqueKind = "text", enough: int = 1) -> tuple[int, bool]:
         """Return the number of occurrences of a value, and whether all are below keys of raw data.
-
-        ``binary``: the value is base64, and is compared as bytes. The search stops when the value
-        was found ``enough`` times outside raw data.
+        The search stops when the value was found ``enough`` times outside raw data.
         """
         if self._outside_raw[value] >= enough:
             return self._outside_raw[value], False
-        find = self._binary if binary else self._text
+        find = {"text": self._text, "signature": self._signature, "medium": self._medium}[kind]
         hits = list(find(value, joined=False))
         if len(hits) < enough or all(leaf.in_raw for leaf in hits):
             hits += find(value, joined=True)
-        if binary and len(hits) < enough:  # a model may keep the text of a signature as bytes
+        if kind != "text" and len(hits) < enough:  # a model may keep its text as bytes
             hits += find(b64encode(value.encode()).decode(), joined=False)
         return len(hits), bool(hits) and all(leaf.in_raw for leaf in hits)
 
@@ -155,19 +159,63 @@ class NativeSearch:
             elif inside:
                 yield from [leaf] * leaf.text.count(value)
 
-    def _binary(self, value: str, joined: bool) -> Iterator[Leaf]:
+    def _signature(self, value: str, joined: bool) -> Iterator[Leaf]:
         wanted = plain_base64(value)
-        inside = len(wanted) * 3 // 4 >= INSIDE_BYTES
-        for leaf in self._joined if joined else self.leaves:
-            if len(leaf.text) < len(wanted):
-                continue
-            text = self._base64.get(leaf.text)
-            if text is None:
-                text = self._base64[leaf.text] = plain_base64(leaf.text)
+        inside = _bytes_of(wanted) >= INSIDE_BYTES
+        for leaf, text in self._as_base64(wanted, joined):
             if text == wanted:
                 yield leaf
             elif inside:
                 yield from [leaf] * text.count(wanted)
+
+    def _medium(self, value: str, joined: bool) -> Iterator[Leaf]:
+        """Yield the leaves with a medium: as base64 that ends where the medium ends, or in the
+        bytes of base64. Base64 texts that are glued together are no medium.
+        """
+        wanted = plain_base64(value)
+        inside = _bytes_of(wanted) >= INSIDE_BYTES
+        content = _decoded(value)
+        name = re.escape(wanted)  # the data, or a URI, which may follow a slash
+        part = re.compile(rf"(?<![A-Za-z0-9+]){name}(?!=*[A-Za-z0-9+/])" if content else name)
+        for leaf, text in self._as_base64(wanted, joined):
+            if text == wanted:
+                yield leaf
+            elif inside:
+                spelled = leaf.text.replace("-", "+").replace("_", "/")
+                number = len(part.findall(spelled)) if wanted in text else 0
+                if not number and content:
+                    if leaf.text not in self._decoded:
+                        self._decoded[leaf.text] = _decoded(leaf.text)
+                    number = self._decoded[leaf.text].count(content)
+                yield from [leaf] * number
+
+    def _as_base64(self, wanted: str, joined: bool) -> Iterator[tuple[Leaf, str]]:
+        """Yield the leaves that are not shorter, as base64."""
+        for leaf in self._joined if joined else self.leaves:
+            if len(leaf.text) >= len(wanted):
+                text = self._base64.get(leaf.text)
+                if text is None:
+                    text = self._base64[leaf.text] = plain_base64(leaf.text)
+                yield leaf, text
+
+
+def _bytes_of(base64: str) -> int:
+    return len(base64) * 3 // 4
+
+
+def _decoded(text: str) -> bytes:
+    """Return the bytes of base64, also in a data URL; b"" for other text."""
+    spelled = _SPACE.sub("", text)
+    found = _BASE64.fullmatch(spelled) or _BASE64.fullmatch(
+        spelled.replace("-", "+").replace("_", "/")
+    )
+    if found is None:
+        return b""
+    digits = found[1].rstrip("=")
+    try:
+        return b64decode(digits + "=" * (-len(digits) % 4))
+    except ValueError:  # one digit more than a whole number of bytes
+        return b""
 
 
 def _joined(pieces: list[str], in_raw: bool) -> list[Leaf]:

@@ -32,6 +32,7 @@ from harness.facts.finding import NOT_REQUESTED
 from harness.pipeline.replay import cut_reads
 from harness.providers import GENERATE_CONTENT, Provider, declared_tools
 from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
+from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json, decode_json, decode_object
 
@@ -124,12 +125,14 @@ def judge_items(
 
 def _one_of_each_shape(items: Sequence[JudgedExchange], adapter: Adapter) -> Iterator[str]:
     """Yield the place of the first stream of each shape of which no read ends inside a message. The
-    shape is the wire, the facts that the answer has, and whether it has only ASCII characters.
+    shape is the wire, the facts that the answer has, and whether it has only ASCII characters. A
+    stream that breaks off is none of them: a client need not get its last pieces.
     """
     shapes = set()
     for item in items:
         exchange = item.exchange
-        if exchange.streamed is False or _is_cut_inside(exchange):
+        broken_off = exchange.end in INTERRUPTED
+        if exchange.streamed is False or broken_off or _is_cut_inside(exchange):
             continue
         facts = vars(_answer(item, adapter).facts)
         names = frozenset(name for name, value in facts.items() if value)

@@ -322,7 +322,7 @@ def _image(returned: Returned, number: int, own: int) -> Finding | None:
     """
 
     def holds(value: Json) -> bool:
-        return NativeSearch([value]).count(image, binary=True)[0] > 0
+        return NativeSearch([value]).count(image, kind="medium")[0] > 0
 
     image = base64.b64encode(result_with_image(own)[1]).decode()
     if not holds(returned.body):

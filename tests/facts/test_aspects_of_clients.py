@@ -24,6 +24,7 @@ from harness.facts import (
 )
 from harness.facts.calls import in_doubles
 from harness.providers.oracle import gather_compat
+from harness.providers.oracle.openai_responses import gather_responses
 from tests.support.second_turn import judge_second_turn
 from tests.support.wire_answers import answer, call_part, frame, red, verdicts
 
@@ -274,3 +275,31 @@ def test_a_language_with_only_doubles_may_round_integers(
 )
 def test_other_values_are_the_same_in_doubles(value: Any) -> None:
     assert in_doubles(value) == value
+
+
+SHELL = {"type": "local_shell_call", "call_id": "call_s", "status": "completed"} | {
+    "action": {"type": "exec", "command": ["ls"]}
+}
+RUN_OF_SHELL = {"type": "shell_call", "call_id": "call_s", "action": {"commands": ["ls"]}}
+OUTPUT = {"type": "shell_call_output", "call_id": "call_s", "output": []}
+
+
+@pytest.mark.parametrize(
+    ("items", "call_id", "expected"),
+    [
+        ([SHELL], "call_s", {}),
+        ([RUN_OF_SHELL], "call_s", {}),
+        ([SHELL], "call_t", {"calls": "wrong"}),
+        ([RUN_OF_SHELL, OUTPUT], "call_s", {"calls": "wrong"}),  # the service has run it
+    ],
+)
+def test_a_built_in_tool_that_the_client_runs_may_be_a_call(
+    items: list[dict[str, Any]], call_id: str, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    response = {"object": "response", "status": "completed", "output": items}
+    wire = WireAnswer(gather_responses(json.dumps(response).encode()), "complete")
+    call = Call(call_id, "local_shell", {"command": ["ls"]})
+    natives = [{"id": "call_s", "command": "ls"}, {"finish": "completed"}]
+    for finish in ("tool_calls", "stop"):
+        entries = Entry(natives[0], (call,)), Entry(natives[1], (Finish(finish),))
+        assert red(wire, Transcript(entries)) == expected

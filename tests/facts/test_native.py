@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 import pytest
 
 from harness.facts.native import NativeSearch
@@ -36,7 +38,28 @@ def test_a_long_value_may_be_anywhere_in_a_string() -> None:
 )
 def test_a_signature_may_be_encoded_once_more(leaf: str, is_found: bool) -> None:
     search = NativeSearch([{"signature": leaf}])
-    assert search.count("c2lnLTAx", binary=True) == (int(is_found), False)
+    assert search.count("c2lnLTAx", kind="signature") == (int(is_found), False)
+
+
+PIECES = (bytes(range(16)), bytes(range(50, 67)), bytes(range(100, 120)))
+TEXTS = [b64encode(piece).decode() for piece in PIECES]
+
+
+@pytest.mark.parametrize(
+    ("leaf", "found"),
+    [
+        (b64encode(b"".join(PIECES)).decode(), 3),
+        ("data:audio/wav;base64," + b64encode(b"RIFF" + b"".join(PIECES)).decode(), 3),
+        ("".join(TEXTS), 1),  # decoded, it ends at the first padding
+        ("".join(text.rstrip("=") for text in TEXTS), 1),
+        (f"![a]({TEXTS[1]}) and data={TEXTS[0].replace('/', '_')}", 2),
+        (b64encode(b"".join(PIECES[1:])).decode(), 2),
+    ],
+)
+def test_pieces_of_a_medium_are_joined_as_bytes(leaf: str, found: int) -> None:
+    search = NativeSearch([{"audio": leaf}])
+    counts = [search.count(text, kind="medium")[0] for text in TEXTS]
+    assert sum(counts) == found, counts
 
 
 def test_pieces_of_json_are_joined_and_opened() -> None:

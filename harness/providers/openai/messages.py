@@ -11,6 +11,7 @@ from typing import Final
 
 from harness.stream.json_codec import Json
 
+from ..openai_compat.normalizer import OBJECTS
 from ..provider import FirstMessages, Identity
 
 NAME: Final = "openai"
@@ -24,7 +25,6 @@ STORED: Final = re.compile(r"(?:^|/)(?:chat/completions|responses)/[^/]+/?$")
 """The paths of GET requests that fetch an answer, or the rest of its stream."""
 PATHS: Final = re.compile(rf"{_NOT_GOOGLE}/(?:chat/completions|responses)(?:/|$)")
 """Every path of the two APIs that only this provider serves."""
-OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
 _EVENT: Final = re.compile(r"response\.[a-z_.]+")
 
 

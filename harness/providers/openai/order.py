@@ -14,8 +14,9 @@ from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import Json, objects_in
 
+from ..openai_compat.normalizer import OBJECTS
 from ..openai_compat.whole import fault_of as fault_of_chat
-from .messages import OBJECTS, is_response
+from .messages import is_response
 
 _OVER: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _ITEM: Final = "response.output_item."

@@ -21,7 +21,7 @@ from ..oracle import gather_compat
 from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider, bearer
 from .choices import VENDORS
 from .history import HISTORY, read_compatible
-from .normalizer import ChatReader
+from .normalizer import OBJECTS, ChatReader
 from .places import PLACES
 from .request import NAME, write_completion
 from .serving import final_completion
@@ -31,7 +31,6 @@ from .whole import fault_of
 
 _MODEL: Final = re.compile(r"(?:^|/)(?:gemini|gemma|learnlm)[^/]*$")
 _OF_OPENAI: Final = frozenset({"system_fingerprint", "service_tier", "obfuscation", "provider"})
-_OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
 
 
 def _normalizer(answer: Answer) -> ChatReader:
@@ -52,7 +51,7 @@ def _detect(first: FirstMessages) -> Identity | None:
 
 def _is_ours(message: dict[str, Any]) -> bool:
     choices = message.get("choices")
-    if message.get("object") not in _OBJECTS or type(choices) is not list:
+    if message.get("object") not in OBJECTS or type(choices) is not list:
         return False
     holders = [
         holder

@@ -6,7 +6,8 @@ to Chat Completions are signatures and thoughts: a call, a delta or a message ha
 with the key ``google`` or ``vertex``. Thoughts are a part of the text, between tags; on Vertex AI
 they may be in deltas that are marked as thoughts, without tags. In a delta with a signature, the
 mark does not apply to the text (https://ai.google.dev/gemini-api/docs/openai#thinking). Other
-servers have reasoning in fields of its own: see `reasoning`.
+servers have reasoning in fields of its own: see `reasoning`. Perplexity sends a message beside each
+delta, which repeats the deltas so far (https://docs.perplexity.ai/docs/sonar/pro-search/stream-mode).
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class Choices:
         self.calls = Calls()
         self._tag = tag
         self._splitters: dict[int, ThoughtSplitter] = {}
+        self._streamed: set[int] = set()  # the choices with a delta
         self._plain = tag is None  # a text of the answer without a tag is not a thought
 
     def read(self, choices: list[Json], out: list[Event]) -> None:
@@ -94,6 +96,7 @@ class Choices:
 
     def read_text(self, text: str, out: list[Event]) -> None:
         """Read a text of the answer that is the only field of a delta."""
+        self._streamed.add(0)
         if self._plain and self.calls.none_came and (self._tag is None or "<" not in text):
             out.append(Text(text))  # nearly all text
         else:
@@ -106,10 +109,12 @@ class Choices:
 
     def _read_choice(self, fields: SpelledFields, index: int, out: list[Event]) -> None:
         reason, logprobs = fields.take("finish_reason", str), fields.take_raw("logprobs", dict)
-        for name in ("delta", "message"):
-            holder = fields.take(name, dict)
-            if holder:
-                self._read_delta(SpelledFields(holder, _DELTA), index, out)
+        delta, message = fields.take("delta", dict), fields.take("message", dict)
+        if delta:
+            self._streamed.add(index)
+            self._read_delta(SpelledFields(delta, _DELTA), index, out)
+        if message and index not in self._streamed:  # else it repeats the deltas so far
+            self._read_delta(SpelledFields(message, _DELTA), index, out)
         if reason:
             self._release(index, out)
             self.calls.make_way(index, out)

@@ -33,7 +33,8 @@ _MESSAGE: Final = {
     )
 }
 _TYPES: Final = {"created": (int,)}
-_OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
+OBJECTS: Final = ("chat.completion", "chat.completion.chunk", "chat.completion.done")
+"""The objects of answers; the last is of the last chunk of Perplexity."""
 _END: Final = "[DONE]"
 
 
@@ -89,14 +90,14 @@ class ChatReader(AnswerReader):
             self._fail(message, out)
             return
         kind = fields.values.get("object")
-        if type(kind) is str and kind and kind not in _OBJECTS:  # an object of another API
+        if type(kind) is str and kind and kind not in OBJECTS:  # an object of another API
             out.append(Unknown("frame", message))
             if wrong:
                 self._fail(message, out)
             return
         fields.take("error")
         fields.take("obfuscation", str)
-        if fields.values.get("object") in _OBJECTS:
+        if fields.values.get("object") in OBJECTS:
             fields.take("object")
         names = tuple(message.get(name) for name in _NAMES)
         if names != self._names:

@@ -154,6 +154,8 @@ class _Reader(MessageReader):
         """Whether a delta was marked as a thought."""
         self._content = ""
         """All content, with its tags."""
+        self._streamed = False
+        """Whether a delta came. A message beside or after it repeats the deltas."""
 
     def finish(self, interrupted: bool) -> Facts:
         """Return the facts of the whole body."""
@@ -195,10 +197,12 @@ class _Reader(MessageReader):
 
     def _read_choice(self, choice: dict[str, Json]) -> None:
         self.facts.others |= present(choice, _READ_CHOICE)
-        for name in ("delta", "message"):
-            holder = choice.get(name)
-            if isinstance(holder, dict):
-                self._read_holder(holder)
+        delta, message = choice.get("delta"), choice.get("message")
+        if isinstance(delta, dict):
+            self._streamed |= bool(delta)
+            self._read_holder(delta)
+        if isinstance(message, dict) and not self._streamed:
+            self._read_holder(message)
         logprobs = choice.get("logprobs")
         tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
         for token in tokens if isinstance(tokens, list) else ():
@@ -453,7 +457,7 @@ class _Reader(MessageReader):
             self._last = kind
 
 
-_OBJECTS = ("chat.completion", "chat.completion.chunk")
+_OBJECTS = ("chat.completion", "chat.completion.chunk", "chat.completion.done")
 _ROLES = (None, "", "assistant", "model")
 
 

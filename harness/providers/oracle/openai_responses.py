@@ -75,6 +75,10 @@ _SERVER_TOOLS: Final = {
     *("tool_search_output", "program_output", "mcp_list_tools", "mcp_approval_response"),
     *("compaction", "additional_tools", "function_call_output", "custom_tool_call_output"),
 }
+_OF_THE_CLIENT: Final = {
+    *("local_shell_call", "shell_call", "apply_patch_call", "computer_call", "tool_search_call"),
+}
+"""The calls that the client runs, if the answer does not have their outputs."""
 _SIGNED: Final = {
     *("shell_call_output", "local_shell_call_output", "apply_patch_call_output", "compaction"),
     *("computer_call_output", "tool_search_output", "program_output", "mcp_list_tools"),
@@ -474,6 +478,15 @@ class _Reader(MessageReader):
                 self._note_content(item, tools, broken=broken)
         facts.server_tools, facts.code, facts.media = tools.server_tools, tools.code, tools.media
         facts.opaque |= tools.opaque
+        items = [item.whole or item.first for item in self._items]
+        run = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
+        facts.client_tools = {
+            call_id
+            for item in items
+            if item.get("type") in _OF_THE_CLIENT
+            and isinstance(call_id := item.get("call_id"), str)
+            and call_id not in run
+        }
         facts.signatures += tools.signatures
 
     def _note_content(self, item: _Item, tools: Facts, *, broken: bool) -> None:
