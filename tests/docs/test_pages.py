@@ -44,7 +44,7 @@ ELSEWHERE = [
         ),
         *("recording-rules", "dialect-anthropic-requests", "dialect-anthropic-deviations"),
         *("dialect-art-requests", "other-aspects", "judging-rules"),
-        *("serving-timing", "refused-requests"),
+        *("serving-timing", "refused-requests", "can-gemini-take-it"),
     )
 ]
 """Pages without examples, or whose examples another test runs."""
