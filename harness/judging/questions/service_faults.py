@@ -165,11 +165,17 @@ def _planned(faults: Sequence[ServiceFault], item: JudgedExchange) -> list[Fault
         unary = [fault for fault in faults if not fault.in_answer]
         return [FaultItem(fault, item, exchange, facts.text) for fault in unary]
     body = exchange.body
-    borders = [match.end() for match in _BORDER.finditer(body)]
-    middle = next((at for at in borders if at >= len(body) // 2), len(body))
-    reads = ((None, body[:middle]), (None, body[middle:]))
-    begun = provider.facts(replace(exchange, reads=reads[:1], end="cut")).text
-    if begun in ("", facts.text):
+    reads: tuple[tuple[None, bytes], ...] = ()
+    begun = ""
+    for border in _BORDER.finditer(body):
+        halves = ((None, body[: border.end()]), (None, body[border.end() :]))
+        text = provider.facts(replace(exchange, reads=halves[:1], end="cut")).text
+        if text in ("", facts.text):
+            continue
+        reads, begun = halves, text
+        if 2 * len(text) >= len(facts.text):
+            break
+    if not begun:
         return []
     served = replace(exchange, reads=reads)
     return [FaultItem(fault, item, served, facts.text, begun) for fault in faults]

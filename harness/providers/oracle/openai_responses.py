@@ -483,7 +483,8 @@ class _Reader(MessageReader):
         facts.client_tools = {
             call_id
             for item in items
-            if item.get("type") in _OF_THE_CLIENT
+            if isinstance(kind := item.get("type"), str)
+            and kind in _OF_THE_CLIENT
             and isinstance(call_id := item.get("call_id"), str)
             and call_id not in run
         }
