@@ -24,7 +24,7 @@ from .account import Facts, arguments_of
 from .calls import NamedArguments, in_doubles, named_arguments, take_call
 from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Restart, Text, Thought, Usage
-from .finding import NOT_REQUESTED, Aspect, AspectVerdict, Finding, Place, call_value
+from .finding import NOT_REQUESTED, TOO_DEEP, Aspect, AspectVerdict, Finding, Place, call_value
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class, names_reason
 from .known_model import judge_account
 from .native import NativeSearch, OpaqueKind, json_values, word_pattern
@@ -1111,7 +1111,11 @@ def _of_known_models(name: Aspect) -> AspectRow:
 TABLE: Final = (
     AspectRow("text", lambda wire: wire.facts.text, _Judge.text),
     AspectRow("thoughts", lambda wire: wire.facts.thoughts, _Judge.thoughts),
-    AspectRow("calls", lambda wire: wire.facts.calls, lambda judge: judge.calls),
+    AspectRow(
+        "calls",
+        lambda wire: wire.facts.calls or wire.unasked.get("calls") == TOO_DEEP,
+        lambda judge: judge.calls,
+    ),
     AspectRow("ids", lambda wire: any(call_id for call_id, _ in wire.facts.marks), _Judge.ids),
     AspectRow("signatures", lambda wire: wire.facts.signatures, _Judge.signatures),
     AspectRow("finish", lambda wire: finish_class(wire.reason), _Judge.finish),

@@ -156,6 +156,7 @@ class Reason:
 
 
 NOT_REQUESTED: Final = "not-requested"
+TOO_DEEP: Final = "too-deep"
 _OF_ERROR: Final = ("adapter[type]", "place.message")
 REASONS: Final[Mapping[str, Reason]] = {
     "": Reason(""),
@@ -172,6 +173,7 @@ REASONS: Final[Mapping[str, Reason]] = {
     # why an aspect is not asked or not carried
     "not-on-wire": Reason("the wire that the adapter asked does not have it"),
     NOT_REQUESTED: Reason("the recorded request asks for it, the adapter's does not"),
+    TOO_DEEP: Reason("a call's arguments nest too deeply to be compared"),
     "in-header": Reason("it is in a header of the answer, and the adapter gets only the body"),
     "default-tier": Reason("the answer has the default tier, which everybody pays"),
     "skipped": Reason("{adapter}", ("adapter",)),

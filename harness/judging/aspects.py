@@ -29,7 +29,7 @@ from harness.facts import (
     judge_answer,
     merged_facts,
 )
-from harness.facts.finding import NOT_REQUESTED
+from harness.facts.finding import NOT_REQUESTED, TOO_DEEP
 from harness.pipeline.replay import choose_provider
 from harness.providers import (
     GENERATE_CONTENT,
@@ -42,6 +42,7 @@ from harness.providers.oracle import read_messages
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange, Request
+from harness.stream.json_codec import nests_deeply
 from harness.stream.session import Session
 
 from .accepted import judge_request
@@ -316,6 +317,10 @@ def wire_answer(
         unasked["billing"] = "in-header"
     if exchange.request is not None and sent is not None and sent.path:
         unasked |= dict.fromkeys(not_requested(exchange.request, sent.body), NOT_REQUESTED)
+    if any(nests_deeply(text.encode("utf-8", "surrogatepass")) for _, text in facts.invalid_calls):
+        others = facts.text or facts.thoughts or facts.calls
+        of_calls: Sequence[Aspect] = ("calls", "ids", "signatures") if others else ASPECTS
+        unasked |= dict.fromkeys(of_calls, TOO_DEEP)
     interrupted = broken or exchange.end in INTERRUPTED
     tools: frozenset[str] = frozenset()
     if facts.blocks and exchange.request is not None:

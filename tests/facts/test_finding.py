@@ -314,6 +314,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged(stop(text()), Text("Hello"), STOP, unasked={"text": "not-requested"}),
         "the recorded request asks for it, the adapter's does not",
     ),
+    "too-deep": (
+        lambda: judged(stop(text()), Text("Hello"), STOP, unasked={"text": "too-deep"}),
+        "a call's arguments nest too deeply to be compared",
+    ),
     "in-header": (
         lambda: of_adapter(
             facts_adapter(lambda transcript: transcript),
