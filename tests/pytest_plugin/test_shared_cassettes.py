@@ -37,7 +37,9 @@ def record(pytester: pytest.Pytester, url: str, mode: str, *arguments: str) -> p
 
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "default", *arguments)
+    # workers leave sockets open, which a later test of the same process would report
+    start = pytester.runpytest_subprocess if "-n" in arguments else pytester.runpytest_inprocess
+    return start("-p", "no:cacheprovider", "-W", "default", *arguments)
 
 
 @pytest.fixture
