@@ -49,7 +49,10 @@ _OTHERS: Final = {
 """The first bytes of packed files that are not unpacked → their format."""
 _ENDINGS: Final = (".gz", ".tgz", ".bz2", ".xz", ".zip", ".zst", ".lzma", ".br", ".7z", ".rar")
 _ERRORS: Final = (
-    *(OSError, EOFError, RuntimeError, NotImplementedError, ValueError, KeyError),
+    OSError,  # gzip and bzip2: another format
+    EOFError,  # the file is cut
+    RuntimeError,  # zip: an encrypted member, or an unknown method (NotImplementedError)
+    ValueError,  # zip: a field out of its range
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError),
 )
 """The errors of the libraries for damaged and encrypted files."""
@@ -94,9 +97,8 @@ class Unpacking:
         """Return the bytes of a file, and the fault that ended them, or ""."""
         pieces: list[bytes] = []
         try:
-            while piece := file.read1(
-                min(_PIECE, self._left + 1)
-            ):  # read drops what precedes a fault
+            # `read` drops what precedes a fault
+            while piece := file.read1(min(_PIECE, self._left + 1)):
                 self._left -= len(piece)
                 pieces.append(piece)
                 if self._left < 0:

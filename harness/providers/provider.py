@@ -15,7 +15,7 @@ from msgspec import Struct
 from harness.facts import Facts
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import INTERRUPTED, End, Event
-from harness.stream.exchange import Exchange
+from harness.stream.exchange import Exchange, Request
 from harness.stream.framing import Frame, Framer, frame_by_content
 from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.json_codec import Json, decode_object
@@ -256,8 +256,10 @@ class Provider:
     """Names the ways in which a body differs from the documented wire; those of Gemini's messages
     and of every framing are known to `harness.judging`.
     """
-    fault: Callable[[Exchange], str] = lambda exchange: ""
-    """Returns why a body is not the whole answer to its request, in words of the wire, or ""."""
+    fault: Callable[[Request | None, Sequence[Frame]], str] = lambda request, frames: ""
+    """Returns why the messages of a body are not one whole answer to its request, in words of the
+    wire, or "".
+    """
     mirror: Mirror | None = None
     """The event model that is this wire's own, or None."""
     refusals: RequestRules | None = None

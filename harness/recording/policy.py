@@ -22,6 +22,7 @@ from harness.pipeline.replay import ReplayError, has_content, replay
 from harness.providers import EXIT_CODE, PROVIDERS, detect_provider, with_provider
 from harness.stream.decompression import CODINGS, FIRST_BYTES, is_text, unpack_before_fault
 from harness.stream.events import End
+from harness.stream.framing import frames_of_body
 from harness.stream.printable import plural, printable, shorten
 
 from .tape import CLIENT_LEFT, InFlightExchange
@@ -267,7 +268,8 @@ def _fault_of_end(exchange: Exchange, provider: str | None) -> str:
     """Return why an answer with a finish reason is no answer that a model finished, or ""."""
     exchange = with_provider(exchange)
     name = exchange.provider or provider
-    if name and (fault := PROVIDERS[name].fault(exchange)):
+    body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
+    if name and (fault := PROVIDERS[name].fault(exchange.request, frames_of_body(body))):
         return fault
     events = events_of(exchange)
     kinds = {event["kind"] for event in events}

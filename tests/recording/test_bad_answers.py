@@ -348,3 +348,17 @@ def test_a_plain_body_that_is_said_to_be_packed_is_refused(
     fact = f"the answer of exchange 1 has `content-encoding: {coding}`, but its body is not packed"
     with pytest.raises(RecordingRefused, match=re.escape(fact)) if is_refused else nullcontext():
         refuse_plain([pending])
+
+
+@pytest.mark.parametrize("way", [by_transport, by_relay, by_vcrpy])
+def test_a_plain_body_that_is_said_to_be_packed_keeps_the_good_cassette(
+    good: Path, way: Callable[[str, Path], None]
+) -> None:
+    before = good.read_bytes()
+    with (
+        raw_server(plain("200 OK", event("new"), SSE, "Content-Encoding: gzip")) as url,
+        pytest.raises(RecordingRefused, match="its body is not packed"),
+    ):
+        way(url, good)
+
+    assert good.read_bytes() == before

@@ -130,7 +130,7 @@ def _status(main: Callable[[], object]) -> int:
         ended = main()
     except SystemExit as end:
         ended = end.code
-    except BaseException:  # noqa: BLE001  # the interpreter prints each of them
+    except Exception:  # noqa: BLE001  # the interpreter prints each of them
         traceback.print_exc()
         return 1
     if ended is None or isinstance(ended, int):

@@ -59,16 +59,16 @@ class QuestionItem:
 
     @property
     def asked(self) -> Asked:
-        """What the adapter is asked. After a recorded answer, these are the values of the question,
-        and otherwise those of the recorded request.
+        """The question for the adapter. With a recorded answer, the values that the question does
+        not have are those of the recorded request.
         """
-        question, recorded = self.question, self.recorded
-        exchange = recorded.exchange if recorded else None
-        provider = (exchange and exchange.provider) or self.provider
+        question = self.question
+        exchange = self.recorded.exchange if self.recorded else None
         model = PROVIDERS[self.provider].asked_model or question.prompt.model
         prompt = replace(question.prompt, model=model)
-        prompt = _continued(question.prompt, exchange) if exchange else prompt
-        return Asked(question.name, prompt, provider, self.streamed, question.stored, exchange)
+        if exchange:
+            prompt = _continued(prompt, exchange)
+        return Asked(question.name, prompt, self.provider, self.streamed, question.stored, exchange)
 
 
 def plan_questions(
@@ -108,7 +108,7 @@ def _recorded(
         for name in question.recordings
         if name.startswith(f"{provider}/")
         for number, exchange in enumerate(load(name).exchanges, 1)
-        if exchange.request
+        if exchange.request and exchange.provider == provider
     ]
 
 

@@ -6,6 +6,7 @@ An adapter may ask again or report an error. The page docs/service-faults.md has
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -165,18 +166,21 @@ def _planned(faults: Sequence[ServiceFault], item: JudgedExchange) -> list[Fault
         unary = [fault for fault in faults if not fault.in_answer]
         return [FaultItem(fault, item, exchange, facts.text) for fault in unary]
     body = exchange.body
-    reads: tuple[tuple[None, bytes], ...] = ()
-    begun = ""
-    for border in _BORDER.finditer(body):
-        halves = ((None, body[: border.end()]), (None, body[border.end() :]))
-        text = provider.facts(replace(exchange, reads=halves[:1], end="cut")).text
-        if text in ("", facts.text):
-            continue
-        reads, begun = halves, text
-        if 2 * len(text) >= len(facts.text):
+    borders = [match.end() for match in _BORDER.finditer(body)]
+
+    def begun_at(border: int) -> str:
+        reads = ((None, body[:border]),)
+        return provider.facts(replace(exchange, reads=reads, end="cut")).text
+
+    # the text only grows from border to border, so a few of them are read
+    middle = bisect_left(borders, len(facts.text) / 2, key=lambda at: len(begun_at(at)))
+    for border in borders[middle : middle + 1] + borders[max(middle - 1, 0) : middle]:
+        begun = begun_at(border)
+        if begun not in ("", facts.text):
             break
-    if not begun:
+    else:
         return []
+    reads = ((None, body[:border]), (None, body[border:]))
     served = replace(exchange, reads=reads)
     return [FaultItem(fault, item, served, facts.text, begun) for fault in faults]
 
@@ -232,6 +236,8 @@ def _judged(item: FaultItem, reaction: FaultReaction) -> list[Finding]:
     fault, requests = item.fault, reaction.requests
     if reaction.transcript.skipped:
         return [_not_asked(fault.aspect, reaction.transcript.skipped)]
+    if not requests:
+        return [error_finding(f"the adapter sent no request; {reaction.late}")]
     if fault.aspect == CANCELLED:
         return [*_after_cancel(item, reaction)]
     findings = [*_of_requests(fault, requests)]

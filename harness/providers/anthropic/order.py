@@ -5,12 +5,11 @@ wire.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from harness.stream.decompression import unpack_before_fault
-from harness.stream.exchange import Exchange
-from harness.stream.framing import frames_of_body
+from harness.stream.exchange import Request
+from harness.stream.framing import Frame, frames_of_body
 from harness.stream.json_codec import Json
 
 _BETWEEN: Final = {
@@ -48,11 +47,9 @@ def variants_in(body: bytes) -> list[str]:
     return sorted(variants)
 
 
-def fault_of(exchange: Exchange) -> str:
-    """Return why a body is not one whole answer, or ""."""
-    body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
-    messages = [frame.json for frame in frames_of_body(body)]
-    kinds = [message.get("type") for message in messages if isinstance(message, dict)]
+def fault_of(request: Request | None, frames: Sequence[Frame]) -> str:
+    """Return why messages are not one whole answer, or ""."""
+    kinds = [frame.json.get("type") for frame in frames if isinstance(frame.json, dict)]
     if kinds.count("message_start") > 1:
         return "has two answers"
     is_whole = "message_start" not in kinds or "message_stop" in kinds

@@ -5,13 +5,12 @@ wire.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from harness.stream.decompression import unpack_before_fault
-from harness.stream.exchange import Exchange
-from harness.stream.framing import frames_of_body
+from harness.stream.exchange import Request
+from harness.stream.framing import Frame, frames_of_body
 from harness.stream.json_codec import Json, objects_in
 
 from ..openai_compat.normalizer import OBJECTS
@@ -39,11 +38,10 @@ def variants_in(body: bytes) -> list[str]:
     return _of_chat(messages)
 
 
-def fault_of(exchange: Exchange) -> str:
-    """Return why a body is not one whole answer of the API that its request is for, or ""."""
-    body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
-    messages = [frame.json for frame in frames_of_body(body) if isinstance(frame.json, dict)]
-    path = urlsplit(exchange.request.url).path if exchange.request else ""
+def fault_of(request: Request | None, frames: Sequence[Frame]) -> str:
+    """Return why messages are not one whole answer of the API that their request is for, or ""."""
+    messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
+    path = urlsplit(request.url).path if request else ""
     is_of_responses = any(map(is_response, messages))
     if "/responses" in path and not is_of_responses and any("choices" in item for item in messages):
         return "is an answer of Chat Completions to a request of the Responses API"
@@ -51,7 +49,7 @@ def fault_of(exchange: Exchange) -> str:
         return "is an answer of the Responses API to a request of Chat Completions"
     if sum(item.get("type") == "response.created" for item in messages) > 1:
         return "has two answers"
-    return fault_of_chat(exchange)
+    return fault_of_chat(request, frames)
 
 
 def _of_responses(messages: list[dict[str, Any]], ended: list[str]) -> list[str]:

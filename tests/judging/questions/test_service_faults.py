@@ -11,10 +11,11 @@ from dataclasses import replace
 import pytest
 
 from harness import At
-from harness.adapters import Adapter
+from harness.adapters import Adapter, FaultReaction
 from harness.adapters.named import adapter_of_target
-from harness.facts import read_losses
+from harness.facts import Facts, Transcript, read_losses
 from harness.judging.aspect_run import JudgedExchange, LossUse
+from harness.judging.questions import service_faults
 from harness.judging.questions.service_faults import (
     SERVICE_FAULTS,
     FaultItem,
@@ -22,6 +23,10 @@ from harness.judging.questions.service_faults import (
     plan_faults,
 )
 from harness.judging.results import Result
+from harness.providers import PROVIDERS
+from harness.providers.provider import Answer
+from harness.stream.events import End
+from harness.stream.exchange import Exchange, Request
 from tests.faulty import attempts
 from tests.faulty.faults import CASSETTE, ROOT
 
@@ -151,3 +156,47 @@ def test_each_wire_has_one_answer_as_a_stream_and_one_unary() -> None:
         ("openai/chat-whole", False),
     }
     assert all(each.begun for each in planned("openai") if each.streamed)
+
+
+def test_an_adapter_that_hangs_before_its_request_is_an_error() -> None:
+    with client("asks_again") as adapter:
+        hung = replace(
+            adapter, ask_failing=lambda service: FaultReaction((), Transcript(), "it hung for 1 s")
+        )
+        cells = [*judge_faults(planned("openai", "rate-limited"), hung, {})]
+
+    assert {cell.verdict for cell in cells} == {"error"}
+    assert {cell.reason for cell in cells} == {"the adapter sent no request; it hung for 1 s"}
+
+
+def test_a_long_stream_is_read_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = b'data: {"candidates": [{"content": {"parts": [{"text": "%d "}]}%s}]}\n\n'
+    events = [
+        event % (number, b', "finishReason": "STOP"' * (number == 4_999)) for number in range(5_000)
+    ]
+    request = Request(
+        "POST", "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent"
+    )
+    exchange = Exchange(
+        request,
+        200,
+        {},
+        ((None, b"".join(events)),),
+        "complete",
+        provider="gemini-api",
+        streamed=True,
+    )
+    provider, readings = PROVIDERS["gemini-api"], []
+
+    def oracle(body: bytes, answer: Answer, end: End) -> Facts:
+        readings.append(len(body))
+        return provider.oracle(body, answer, end)
+
+    monkeypatch.setattr(
+        service_faults, "PROVIDERS", {"gemini-api": replace(provider, oracle=oracle)}
+    )
+    first, *_ = plan_faults(SERVICE_FAULTS, [JudgedExchange("long", 1, exchange)], {"long:1"})
+
+    assert len(readings) < 20
+    assert 0 < len(first.begun) < len(first.text)
+    assert abs(2 * len(first.begun) - len(first.text)) < 20
