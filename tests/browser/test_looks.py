@@ -96,6 +96,17 @@ def test_a_narrow_page_never_scrolls_sideways(
         assert page.evaluate("document.documentElement.scrollWidth") <= width, file.name
 
 
+def test_the_matrix_of_all_providers_is_a_table_on_a_usual_screen(
+    reader: Reader, specs: Path
+) -> None:
+    page = reader.open(specs / "index.html", width=1280).page
+    lefts = page.locator("table.pairs tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.getBoundingClientRect().left))"
+    )
+    assert len(lefts) > 5
+    assert all(row == lefts[0] for row in lefts)
+
+
 def test_every_verdict_looks_different_from_passed(reader: Reader, mixed: Path) -> None:
     marks = reader.open(mixed / "index.html").page.locator("#words + dl i")
     look = "['color', 'backgroundColor', 'borderStyle'].map(name => getComputedStyle(node)[name]).join()"
