@@ -93,9 +93,11 @@ def plan_questions(
                 items.append(QuestionItem(question, provider, False, 2))
                 continue
             recorded = _recorded(question, provider, load)
+            # an adapter without a second turn gets one row, which says so
+            answered = items_with_second_turn(recorded, adapter) or recorded[:1]
             items += [
                 QuestionItem(question, provider, item.exchange.streamed is True, number, item)
-                for number, item in enumerate(items_with_second_turn(recorded, adapter), 1)
+                for number, item in enumerate(answered, 1)
             ]
     return items
 

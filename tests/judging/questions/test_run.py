@@ -174,7 +174,8 @@ def test_an_adapter_is_asked_only_for_what_it_reads(folder: Path) -> None:
     assert {cell.verdict for cell in cells} == {"passed", "not-run"}
     assert "settings-none" in asked
     assert not asked & {"settings-zero", "history-calls", "tools-plain", "output-json"}
-    assert all("does not read it" in cell.reason for cell in cells if cell.verdict == "not-run")
+    facts = ("does not read it", "the adapter sends one request only")
+    assert all(cell.reason.endswith(facts) for cell in cells if cell.verdict == "not-run")
 
 
 def test_a_system_text_that_becomes_a_message_of_the_user_is_red(folder: Path) -> None:
@@ -274,3 +275,10 @@ def test_a_conversation_without_a_second_request_is_red(folder: Path) -> None:
     cells = rows(folder, "ends_early_shim:replay", "settings-in-second-turn")
 
     assert sentences(cells) == ["messages lost: the adapter sends no second request"]
+
+
+def test_an_adapter_without_a_second_turn_is_not_asked_for_one(folder: Path) -> None:
+    (cell,) = rows(folder, "settings", "settings-in-second-turn")
+
+    assert cell.verdict == "not-run"
+    assert "the adapter sends one request only" in cell.reason
