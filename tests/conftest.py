@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -50,10 +51,17 @@ NO_HYPOTHESIS = "no:hypothesispytest"
 
 
 @pytest.fixture
-def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A pytester whose runs do not load a plugin that they do not need."""
+def pytester(pytester: pytest.Pytester) -> Iterator[pytest.Pytester]:
+    """A pytester whose runs do not load a plugin that they do not need.
+
+    What a run in this process has left open, such as the answer of a failed request, is closed
+    here: a process of its own would close it at its end, and a later test must not report it.
+    """
     pytester.plugins.append(NO_HYPOTHESIS)
-    return pytester
+    yield pytester
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture

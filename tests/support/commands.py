@@ -5,6 +5,7 @@ A process spends a second on its start. `tests/test_commands.py` compares the tw
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -194,6 +195,7 @@ def _interpreter(arguments: list[str]) -> Iterator[None]:
             warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
             warnings.showwarning = _show_warning
             yield
+            gc.collect()  # what the command has left open must not be found by a later test
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
