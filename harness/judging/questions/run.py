@@ -17,7 +17,7 @@ from harness.facts import REQUESTS, DeclaredLoss, Finding, Transcript, error_fin
 from harness.providers import PROVIDERS, Identity, detect_provider
 from harness.stream.exchange import Cassette, Exchange
 from harness.stream.generation import TranslationError
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import Json, decode_json
 from harness.stream.prompt import Message, Prompt, Reasoning, ServerTool, Text
 from harness.stream.sample_media import WEB, address_of, medium_bytes
 
@@ -105,13 +105,24 @@ def plan_questions(
 def _recorded(
     question: Question, provider: str, load: Callable[[str], Cassette]
 ) -> list[JudgedExchange]:
+    """Return the answers to the first requests of conversations: the comparison takes the first
+    message of the model in the second request as the answer.
+    """
     return [
         JudgedExchange(name, number, exchange)
         for name in question.recordings
         if name.startswith(f"{provider}/")
         for number, exchange in enumerate(load(name).exchanges, 1)
-        if exchange.request and exchange.provider == provider
+        if exchange.provider == provider and _begins(exchange)
     ]
+
+
+def _begins(exchange: Exchange) -> bool:
+    """Return whether an exchange is the first of a conversation."""
+    if exchange.request is None:
+        return False
+    prompt = PROVIDERS[exchange.provider or ""].read_request(exchange.request.body)
+    return prompt is not None and all(each.role != "assistant" for each in prompt.messages)
 
 
 def _continued(prompt: Prompt, exchange: Exchange) -> Prompt:
@@ -249,38 +260,43 @@ def _judged(
         reaction.read if reaction.read is not None else frozenset(),
         _served(prompt, reaction.base_url),
     )
-    if item.recorded:
-        findings += _judged_second(both, item.recorded, request, reaction, adapter, use)
-        return findings
-    findings += without_place(both, provider, api, compare_prompts(both))
-    return [*findings, _accepted(request, identity, question, asked)]
+    if not item.recorded:
+        findings += without_place(both, provider, api, compare_prompts(both))
+        return [*findings, _accepted(request, identity, question, asked)]
+    both = _before_answer(both)
+    findings += [
+        replace_fields(each, remark=f"{each.remark}, in the second request") if each.red else each
+        for each in without_place(both, provider, api, compare_prompts(both))
+    ]
+    return [*findings, *_judged_second(item.recorded, request, body, reaction, adapter, use)]
+
+
+def _before_answer(both: Comparison) -> Comparison:
+    """Return the comparison with the messages of a second request that come before the answer."""
+    messages = both.sent.prompt.messages
+    answer = next((at for at, each in enumerate(messages) if each.role == "assistant"), 0)
+    prompt = replace(both.sent.prompt, messages=messages[:answer])
+    return replace(both, sent=replace(both.sent, prompt=prompt))
 
 
 def _judged_second(
-    both: Comparison,
     recorded: JudgedExchange,
     request: SentRequest,
+    body: Json,
     reaction: Reaction,
     adapter: Adapter,
     use: LossUse,
 ) -> list[Finding]:
-    """Return the findings about a second request: the values of the prompt that come before the
-    answer, the answer itself, and whether the API accepts the request.
+    """Return the findings about the answer in a second request, and whether the API accepts the
+    request.
     """
-    messages = both.sent.prompt.messages
-    answer = next((at for at, each in enumerate(messages) if each.role == "assistant"), 0)
-    sent = replace(both.sent, prompt=replace(both.sent.prompt, messages=messages[:answer]))
-    before = compare_prompts(replace(both, sent=sent))
-    findings = [
-        replace_fields(each, remark=f"{each.remark}, in the second request") if each.red else each
-        for each in before
-    ]
     exchange = recorded.exchange
     adapter = adapter.with_options(recorded.options)
     facts = wire_answer(exchange, adapter, Transcript()).facts
     first = Transcript(asks_thoughts=reaction.asks_thoughts, doubles=reaction.doubles)
-    if isinstance(both.sent.body, dict):
-        findings += judge_history(exchange, adapter, facts, both.sent.body, first, use)
+    findings = []
+    if isinstance(body, dict):
+        findings = judge_history(exchange, adapter, facts, body, first, use)
     asked = AskedExchange(exchange, recorded.options, turn=2)
     return [*findings, judge_request(request, asked, adapter)]
 

@@ -1,0 +1,120 @@
+"""The second request of a conversation is asked for on each wire that has recordings for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from harness.adapters import Adapter, Asked, Output, Reaction, RunOptions, SentRequest
+from harness.adapters.at import Question as AskedExchange
+from harness.adapters.at import at_of, question_words
+from harness.adapters.gateway import GATEWAY_WIRES
+from harness.adapters.next_request import next_request
+from harness.cassettes import Cassette
+from harness.judging.questions.question import Question, own_questions
+from harness.judging.questions.run import judge_questions, plan_questions
+from harness.judging.results import Result
+from harness.pipeline.replay import frames_of
+from harness.project.recordings import load_recording
+from harness.project.suite import CASSETTES
+
+Body = dict[str, Any]
+QUESTIONS: Final = {question.name: question for question in own_questions() if question.turns == 2}
+ADDRESS: Final = "http://127.0.0.1:1"
+PATHS: Final = {
+    "anthropic": ("anthropic", "/v1/messages"),
+    "openai/chat": ("openai-chat", "/v1/chat/completions"),
+    "openai/responses": ("openai-responses", "/v1/responses"),
+    "openai-compat": ("openai-chat", "/v1beta/openai/chat/completions"),
+}
+WIRES: Final = {
+    "anthropic/agent": "anthropic",
+    "openai/chat-agent": "openai/chat",
+    "openai/responses-agent": "openai/responses",
+    "openai-compat/turns": "openai-compat",
+}
+
+
+def load(name: str) -> Cassette:
+    return load_recording(name, cassettes=CASSETTES)
+
+
+def rows(
+    question: Question, cassette: str, change: Callable[[Body], object] = lambda body: None
+) -> list[Result]:
+    """The rows of an adapter that sends both requests as the writer of the wire writes them. Its
+    second request is changed.
+    """
+    word, path = PATHS[WIRES[cassette]]
+
+    def ask(asked: Asked) -> Reaction:
+        assert asked.exchange is not None
+        options = RunOptions(provider=asked.provider)
+        words = question_words(asked, ADDRESS)
+        at = at_of(AskedExchange(asked.exchange, options, ADDRESS, 2, asked.prompt, words))
+        _, first = GATEWAY_WIRES[word].write(asked.prompt, at.model, streamed=at.stream)
+        answer = [frame.json for frame in frames_of(asked.exchange)]
+        second = next_request(GATEWAY_WIRES[word].word, first, answer, at)
+        change(second)
+        sent = (SentRequest(path, json.dumps(body).encode()) for body in (first, second))
+        return Reaction(tuple(sent), base_url=ADDRESS)
+
+    adapter = Adapter(
+        name="faithful",
+        model="facts",
+        run=lambda exchange, options: Output([]),
+        ask=ask,
+        second_request=lambda exchange, options: b"",
+    )
+    question = replace(question, recordings=(cassette,))
+    items = plan_questions([question], [cassette.partition("/")[0]], load, adapter)
+    return list(judge_questions(items, adapter, {}))
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("cassette", WIRES)
+def test_each_wire_has_a_recording_after_which_a_faithful_adapter_is_green(
+    question: str, cassette: str
+) -> None:
+    cells = rows(QUESTIONS[question], cassette)
+
+    assert cassette in QUESTIONS[question].recordings
+    assert {cell.verdict for cell in cells} == {"passed"}, [cell.findings for cell in cells]
+    assert {"messages", "accepted"} <= set.intersection(*(set(cell.aspects) for cell in cells))
+    assert any("calls" in cell.aspects for cell in cells)
+
+
+@pytest.mark.parametrize("cassette", WIRES)
+def test_a_conversation_begins_with_the_recorded_request(cassette: str) -> None:
+    asked = {cell.case for cell in rows(QUESTIONS["stored-history"], cassette)}
+    later = [name for name in asked if name.endswith(f"{cassette}:2)")]  # the request after calls
+
+    assert asked
+    assert not later
+
+
+def no_temperature(body: Body) -> None:
+    del body["temperature"]
+
+
+def test_a_setting_that_is_missing_in_the_second_request_is_lost() -> None:
+    [cell] = rows(QUESTIONS["settings-in-second-turn"], "anthropic/agent", no_temperature)
+
+    assert [finding.sentence for finding in cell.red_findings] == [
+        "settings lost: temperature 0.0 is not sent, in the second request"
+    ]
+
+
+def test_what_the_wire_has_no_place_for_is_not_asked_in_the_second_request() -> None:
+    question = QUESTIONS["settings-in-second-turn"]
+    prompt = replace(question.prompt, settings={**question.prompt.settings, "seed": 1789})
+    [cell] = rows(replace(question, prompt=prompt), "anthropic/agent")
+
+    assert cell.verdict == "passed"
+    assert [finding.note for finding in cell.findings if finding.verdict == "not_asked"] == [
+        "Anthropic Messages has no place for it: seed 1789 is not sent"
+    ]
