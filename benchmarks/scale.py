@@ -315,8 +315,8 @@ def main() -> None:
             results["processes"].append(result)
             print(json.dumps(result), flush=True)
         if parsed.streams:
-            results["sweep-diff"] = difference_of_two(folder)
-            print(json.dumps(results["sweep-diff"]), flush=True)
+            results["comparison of two sweeps"] = difference_of_two(folder)
+            print(json.dumps(results["comparison of two sweeps"]), flush=True)
         if parsed.cluster:
             results["scheduler, microseconds a task"] = overhead_of_a_task()
             sleep(1)

@@ -120,7 +120,7 @@ COMMANDS: Final = {
         },
     ),
     "report": Command(
-        "report:add_report",
+        "report:add_arguments",
         "write a report of one or more results files",
         "harness report reports/results.json -o page",
         {
@@ -130,10 +130,13 @@ COMMANDS: Final = {
         },
     ),
     "compare": Command(
-        "report:add_compare",
-        "print the differences between two runs",
+        "compare:add_arguments",
+        "print the differences between two runs or two sweeps",
         "harness compare before/results.json after/results.json",
-        {1: "a cell is broken, new and red, or gone, or a run did not judge all its cells"},
+        {
+            1: "a cell is broken, new and red, or gone, a run did not judge all its cells, or the"
+            " later sweep loses something"
+        },
     ),
     "serve": Command(
         "serve:add_arguments",
@@ -166,19 +169,13 @@ COMMANDS: Final = {
         {1: "a recording was not fetched"},
     ),
     "sweep": Command(
-        "sweep:add_sweep",
+        "sweep:add_arguments",
         "judge an adapter on millions of captured streams",
         "harness sweep streams.parquet --adapter shim:replay -o sweep",
         {
             0: "everything is kept or declared",
             1: "something is lost, or a stream could not be judged",
         },
-    ),
-    "sweep-diff": Command(
-        "sweep:add_diff",
-        "print the facts that one sweep kept and another loses",
-        "harness sweep-diff before after",
-        {0: "B keeps everything that A kept", 1: "B loses something that A kept"},
     ),
     "drift": Command(
         "drift:add_arguments",

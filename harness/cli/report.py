@@ -1,6 +1,4 @@
-"""The commands ``harness report``, which writes a report of results files, and ``harness compare``,
-which prints the differences between two runs.
-"""
+"""The command ``harness report``, which writes a report of results files."""
 
 from __future__ import annotations
 
@@ -10,27 +8,17 @@ import os
 from pathlib import Path
 from typing import Final
 
-from harness.report import (
-    Header,
-    ReportError,
-    Run,
-    compare_runs,
-    merge,
-    schema,
-)
-from harness.report.compare import changes_text, refuse_strangers
+from harness.report import Header, ReportError, Run, merge, schema
 from harness.report.files import read_run, refuse_file, write_report
 from harness.report.header import choose_day
 from harness.report.tally import NOTHING_COMPARED, tally, unread_specs
 from harness.stream.printable import plural, printable
 
-BROKEN: Final = 1
-"""The exit status if the later run is worse than the earlier one, or if a run is not whole."""
 NOT_GREEN: Final = 1
 """The exit status if a report is not green."""
 
 
-def add_report(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "results",
         type=Path,
@@ -59,15 +47,6 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_report)
 
 
-def add_compare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("base", type=Path, metavar="BASE", help="results.json of the earlier run")
-    parser.add_argument("head", type=Path, metavar="HEAD", help="results.json of the later run")
-    parser.add_argument(
-        "--allow-gone", action="store_true", help="exit with status 0 even if a cell is gone"
-    )
-    parser.set_defaults(run=_compare)
-
-
 def _report(parsed: argparse.Namespace) -> int:
     if parsed.schema:
         print(json.dumps(schema(), indent=2))
@@ -91,16 +70,3 @@ def _report(parsed: argparse.Namespace) -> int:
         print(NOTHING_COMPARED.removesuffix("."))
     print(f"{whole.words}: {printable(str(parsed.output / 'index.html'))}")
     return 0 if whole.is_green and not run.header.unread else NOT_GREEN
-
-
-def _compare(parsed: argparse.Namespace) -> int:
-    named_runs = [(path, read_run(path)) for path in (parsed.base, parsed.head)]
-    (_, base), (_, head) = named_runs
-    refuse_strangers(base, head)
-    changes = compare_runs(base, head)
-    print(changes_text(changes, {}), end="")
-    partial = [(path, run) for path, run in named_runs if not run.plan.is_whole]
-    for path, run in partial:
-        print(printable(f"{path}: {run.plan.sentence}"))
-    gone = any(change.kind == "gone" for change in changes) and not parsed.allow_gone
-    return BROKEN if gone or partial or any(change.red for change in changes) else 0

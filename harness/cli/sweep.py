@@ -1,4 +1,4 @@
-"""The commands ``harness sweep`` and ``harness sweep-diff``, for millions of captured streams."""
+"""The command ``harness sweep``, for millions of captured streams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from harness.project.recordings import find_path
 from harness.report.sweep_page import PAGE, most_frequent, sweep_page
 from harness.stream.printable import plural, printable
 from harness.sweep.contract import Settings, Target
-from harness.sweep.diff import SweepDifferences, compare_sweeps
 from harness.sweep.engines import Engine, Report, RunPart, engine_named
 from harness.sweep.files import Folder, is_url
 from harness.sweep.parts import InputPart
@@ -38,7 +37,7 @@ from .named_adapter import Losses, losses_for, open_adapter
 from .output import INTERRUPTED, note
 
 
-def add_sweep(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "The same command continues a sweep that was stopped."
     parser.add_argument(
         "inputs",
@@ -218,36 +217,4 @@ def _lines(summary: Summary, settings: Settings) -> list[str]:
                 place = f" ({layer})" if layer else ""
                 lines.append(f"{reason.rows:,} {word}{place}: {example.sentence}")
                 lines.append(f"  harness show {shlex.quote(example.source)}")
-    return lines
-
-
-def add_diff(parser: argparse.ArgumentParser) -> None:
-    for name in ("a", "b"):
-        parser.add_argument(
-            name, metavar=name.upper(), help="the output of a sweep: a folder, a file or a glob"
-        )
-    parser.set_defaults(run=_diff)
-
-
-def _diff(parsed: argparse.Namespace) -> int:
-    differences = compare_sweeps(parsed.a, parsed.b)
-    for line in _diff_lines(differences):
-        print(printable(line))
-    return RED if differences.worse else 0
-
-
-def _diff_lines(differences: SweepDifferences) -> list[str]:
-    lines = [
-        f"{differences.both:,} streams in both, {differences.only_a:,} only in A,"
-        f" {differences.only_b:,} only in B; {differences.mended:,} failed in A and passed in B"
-    ]
-    for loss in differences.losses:
-        place = " ".join(filter(None, (loss.provider, loss.model)))
-        lines.append(f"{loss.aspect} {loss.verdict} of {loss.rows:,} streams ({place})")
-        for example in loss.examples:
-            lines.append(f"  {example.id}: {example.sentence}")
-            lines.append(f"  harness replay {shlex.quote(example.source)}")
-    if differences.new_errors:
-        lines.append(f"{differences.new_errors:,} streams that only A could judge")
-        lines += [f"  {error.id}: {error.sentence}" for error in differences.errors]
     return lines

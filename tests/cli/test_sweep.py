@@ -1,4 +1,4 @@
-"""``harness sweep`` and ``harness sweep-diff``: their files, output and exit status."""
+"""``harness sweep``, and ``harness compare`` of two sweeps: files, output and exit status."""
 
 from __future__ import annotations
 
@@ -197,26 +197,36 @@ def test_a_row_that_is_no_exchange_cannot_be_replayed(
 
 
 @pytest.mark.slow
-def test_sweep_diff_names_what_b_loses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_names_what_the_later_sweep_loses(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     cut, whole = losing(here, "cut_three"), write_shim(here, "whole_three").text
     for name, target in (("a", whole), ("b", cut)):
         main(["sweep", "day.jsonl", "-o", name, *ALONE, "--adapter", target])
     capsys.readouterr()
-    assert main(["sweep-diff", "a", "b"]) == 1
+    assert main(["compare", "a", "b"]) == 1
     printed = capsys.readouterr().out
-    assert printed.startswith("3 streams in both, 0 only in A, 0 only in B;")
+    assert printed.startswith("3 streams in both, 0 only in BASE, 0 only in HEAD;")
     assert "text lost of 3 streams (gemini-api gemini-x)" in printed
     assert "harness replay day.jsonl:1" in printed
-    assert main(["sweep-diff", "b", "a"]) == 0
-    assert main(["sweep-diff", "a", "none"]) == 2
+    assert main(["compare", "b", "a/*.parquet"]) == 0
 
 
-def test_sweep_diff_without_duckdb_names_the_extra(
+def test_compare_of_sweeps_without_duckdb_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    assert main(["sweep-diff", "a", "b"]) == 2
+    assert main(["compare", "a.parquet", "b.parquet"]) == 2
     assert "install it: pip install 'gemini-conformance[scale]'" in capsys.readouterr().err
+
+
+def test_a_sweep_is_not_compared_with_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "reports/results.json", "s3://verdicts/a"]) == 2
+    expected = (
+        "harness: compare: s3://verdicts/a is the output of a sweep, and reports/results.json is"
+        " not; name two sweeps, or the results.json of two runs\n"
+    )
+    assert capsys.readouterr().err == expected
 
 
 @pytest.mark.slow

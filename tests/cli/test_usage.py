@@ -211,7 +211,7 @@ def test_the_example_of_a_command_is_a_line_that_it_reads(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["scan", "show", "replay", "serve", "import", "sweep", "sweep-diff", "compare"]
+    "command", ["scan", "show", "replay", "serve", "import", "sweep", "compare"]
 )
 def test_missing_arguments_are_an_error_with_the_example(
     command: str, capsys: pytest.CaptureFixture[str]
