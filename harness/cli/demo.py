@@ -90,13 +90,8 @@ def _demo(parsed: argparse.Namespace) -> int:
 
 
 def open_page(page: Path) -> None:
-    """Open a page of a file; see `open_url`."""
-    open_url(page.resolve().as_uri())
-
-
-def open_url(address: str) -> None:
-    """Open an address in the browser of the desktop, if there is one. Does not wait for it, and
-    never fails.
+    """Open the page of a file in the browser of the desktop, if there is one. Does not wait for it,
+    and never fails.
     """
     has_desktop = sys.platform in ("darwin", "win32") or any(
         os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
@@ -106,7 +101,7 @@ def open_url(address: str) -> None:
     nothing = subprocess.DEVNULL
     with suppress(OSError):
         subprocess.Popen(  # noqa: S603  # the interpreter itself, with our own path
-            [sys.executable, "-m", "webbrowser", address],
+            [sys.executable, "-m", "webbrowser", page.resolve().as_uri()],
             stdin=nothing,
             stdout=nothing,
             stderr=nothing,

@@ -1,6 +1,4 @@
-"""The command ``harness review``: goes through the changes of expectations that nobody has
-reviewed, in the terminal or on a local page.
-"""
+"""The command ``harness review``: goes through the expectations that nobody has reviewed."""
 
 from __future__ import annotations
 
@@ -29,14 +27,6 @@ MOST_CHARACTERS: Final = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_folders(parser)
     parser.add_argument("--list", action="store_true", help="only print the changes, for scripts")
-    parser.add_argument(
-        "--page",
-        action="store_true",
-        help="show the changes on a page of this machine, with the recordings beside them",
-    )
-    parser.add_argument(
-        "--no-browser", action="store_true", help="with --page: only print its address"
-    )
     parser.set_defaults(run=_review)
 
 
@@ -46,11 +36,7 @@ def _review(parsed: argparse.Namespace) -> int:
     if not changes:
         print(f"nothing to review: {printable(_why_nothing(review))}")
         return 0
-    if parsed.page:
-        from .review_page import serve_review  # start-up time
-
-        serve_review(review, open_browser=not parsed.no_browser and sys.stdout.isatty())
-    elif parsed.list:
+    if parsed.list:
         for change in changes:
             print("\n".join(_shown(change)))
     else:

@@ -89,10 +89,6 @@ class Review:
             for own_first in [{values: pairs[values], **pairs}]
         ]
 
-    def change(self, name: str) -> SpecChange | None:
-        """Return the change with an `id`, or None if it was decided."""
-        return next((change for change in self.changes() if change.id == name), None)
-
     def group(self, change: SpecChange) -> list[SpecChange]:
         """Return the changes with the same paths and values, this one included."""
         return [other for other in self.changes() if other.hunk.group == change.hunk.group]

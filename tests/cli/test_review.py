@@ -1,25 +1,15 @@
-"""``harness review``: in the terminal, as a list, and on the local page."""
+"""``harness review``: in the terminal, and as a list."""
 
 from __future__ import annotations
 
 import io
-import re
 import sys
-from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
-from threading import Thread
-from urllib.parse import urlencode
 
 import pytest
 
 from harness.cli.main import main
-from harness.cli.review_page import make_server
 from harness.project.before_update import before_update, keep_before
-from harness.project.configuration import project_of
-from harness.project.review import Review
 from tests.cli.project import write
 
 CASE = """\
@@ -142,70 +132,3 @@ def test_an_unreviewed_case_without_a_kept_text_is_shown_as_a_whole(
     assert (
         PATH.read_text(encoding="utf-8") == spec("", NEW).partition("    mine:")[0] + "    mine:\n"
     )
-
-
-@contextmanager
-def page() -> Iterator[int]:
-    """The port of the page of the project, whose token is ``secret``."""
-    write("mine.py", "")
-    with make_server(Review(project_of(Namespace(specs=None, cassettes=None))), "secret") as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
-
-
-def ask(
-    port: int, path: str, form: dict[str, str] | None = None, **headers: str
-) -> tuple[int, str, str]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=5)
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = None if form is None else urlencode(form)
-    connection.request("GET" if form is None else "POST", path, body, named)
-    reply = connection.getresponse()
-    text = reply.read().decode()
-    connection.close()
-    return reply.status, text, reply.headers.get("Content-Security-Policy", "")
-
-
-def test_the_page_shows_before_after_and_wire_and_takes_decisions() -> None:
-    with page() as port:
-        status, text, policy = ask(port, "/secret/")
-        assert status == 200
-        assert "script" not in text
-        assert policy.startswith("default-src 'none'")
-        assert "<b>" not in text
-        assert "&lt;b&gt;&quot;, &quot;n&quot;: 1" in text
-        assert "finish STOP" in text
-        first, _, third = re.findall(r'name="change" value="(\w+)"', text)
-        form = {"change": first, "decision": "accept-all"}
-        assert ask(port, "/secret/decide", form)[0] == 303
-        assert ask(port, "/secret/decide", {"change": third, "decision": "reject"})[0] == 303
-        assert ask(port, "/secret/decide", form)[0] == 303  # from another window
-        assert "Nothing is left to review" in ask(port, "/secret/")[1]
-    assert PATH.read_text(encoding="utf-8") == spec("", NEW, NEW, "")
-
-
-@pytest.mark.parametrize(
-    ("path", "headers"),
-    [
-        ("/", {}),
-        ("/wrong/decide", {}),
-        ("/secret/decide/x", {}),
-        ("/secret", {}),
-        ("/secret/decide", {"Host": "evil.example"}),
-        ("/secret/decide", {"Origin": "https://evil.example"}),
-        ("/secret/decide", {"Origin": "null"}),
-        ("/secret/decide", {"Sec_Fetch_Site": "cross-site"}),
-    ],
-)
-def test_the_page_answers_nobody_else(path: str, headers: dict[str, str]) -> None:
-    with page() as port:
-        name = re.findall(r'name="change" value="(\w+)"', ask(port, "/secret/")[1])[0]
-        form = {"change": name, "decision": "accept"}
-        status, text, _ = ask(port, path, form, **headers)
-        assert status == 403
-        assert "<b>" not in text
-        assert ask(port, path, None, **headers)[0] == 403
-    assert PATH.read_text(encoding="utf-8") == AFTER
