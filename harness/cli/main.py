@@ -27,6 +27,9 @@ UNREAD: Final = 128 + 13
 """The exit status of a program that SIGPIPE ended. It replaces only the exit status 0."""
 
 
+SCRIPT: Final = "--print-completion"
+
+
 class Command(NamedTuple):
     """A row of the table: the function ``module:name`` that adds the arguments of the command to
     its parser, the help line, an example, and the meaning of each exit status except those that all
@@ -200,11 +203,6 @@ COMMANDS: Final = {
         "harness mutate gemini-api/text:1 -o variants",
         {1: "no variant applies to the exchange"},
     ),
-    "completion": Command(
-        "completion:add_arguments",
-        "print a completion script for a shell",
-        "harness completion bash",
-    ),
 }
 """All commands by name, in the order of ``harness --help``."""
 
@@ -297,6 +295,29 @@ class Parser(argparse.ArgumentParser):
         return near(option.partition("=")[0], known) if option.startswith("--") else ""
 
 
+class _PrintCompletion(argparse.Action):
+    """Prints the script of a shell with which it completes all commands and options."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *given: Any) -> NoReturn:
+        try:
+            import shtab  # the extra
+        except ImportError:
+            parser.error(
+                f"{SCRIPT} needs shtab; install it: pip install 'gemini-conformance[completion]'"
+            )
+        whole, (_, shell, *_) = parser_of([*COMMANDS]), given
+        (commands,) = (
+            action.choices.values()
+            for action in whole._actions
+            if isinstance(action, argparse._SubParsersAction)
+        )
+        for action in (action for command in commands for action in command._actions):
+            if action.choices is None and action.nargs != 0:
+                action.complete = shtab.FILE
+        print(shtab.complete(whole, shell))
+        parser.exit()
+
+
 def near(word: str, known: Iterable[str]) -> str:
     """Return `` (did you mean judge?)`` for a word like a known one, else ""."""
     from difflib import get_close_matches  # slow to import
@@ -318,7 +339,15 @@ def parser_of(arguments: Sequence[str]) -> Parser:
         "begin with `harness demo`, or write a shim with `harness judge --init function -o shim.py`"
     )
     parser.add_argument("--version", action="version", version=_version(arguments))
+    parser.add_argument(
+        SCRIPT,
+        choices=["bash", "zsh", "fish"],
+        action=_PrintCompletion,
+        help="print the completion script of a shell; it needs shtab",
+    )
     word = next((text for text in arguments if not text.startswith("-")), "")
+    if SCRIPT in arguments[:1]:
+        word = ""
     if word and word not in COMMANDS:
         parser.error(
             f"unknown command {word!r}{near(word, COMMANDS)}; commands are {', '.join(COMMANDS)}"

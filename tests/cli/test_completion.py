@@ -1,4 +1,4 @@
-"""``harness completion``, the help, and the table of exit statuses in the docs."""
+"""``harness --print-completion``, the help, and the table of exit statuses in the docs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from harness.cli.main import COMMANDS, SHARED, main
 from harness.providers import PROVIDERS
+from tests.support.need import need
 
 ROOT = Path(__file__).parents[2]
 
 
 def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(["completion", shell]) == 0
+    need("completion", find_spec("shtab"), "shtab is not installed")
+    with pytest.raises(SystemExit, match="0"):
+        main(["--print-completion", shell])
     return capsys.readouterr().out
 
 
@@ -27,7 +31,7 @@ def completed(line: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     words = line.split(" ")
     code = (
         f"{script('bash', capsys)}\nCOMP_WORDS=({' '.join(words)})\n[[ ${{#COMP_WORDS[@]}} -lt"
-        f" {len(words)} ]] && COMP_WORDS+=('')\nCOMP_CWORD={len(words) - 1}\n_harness\n"
+        f" {len(words)} ]] && COMP_WORDS+=('')\nCOMP_CWORD={len(words) - 1}\n_shtab_harness\n"
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
     return subprocess.run(
@@ -46,7 +50,6 @@ def test_bash_completes_commands_options_and_choices(capsys: pytest.CaptureFixtu
         "gateway",
     ]
     assert completed("harness replay --provider ", capsys) == list(PROVIDERS)
-    assert completed("harness completion ", capsys) == ["bash", "zsh", "fish"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -57,6 +60,18 @@ def test_a_completion_script_is_valid_and_has_all_commands(
     assert [name for name in COMMANDS if name not in text] == []
     if shutil.which(shell):
         assert subprocess.run([shell, "-n"], input=text, text=True, check=False).returncode == 0
+
+
+def test_without_shtab_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    with pytest.raises(SystemExit, match="2"):
+        main(["--print-completion", "bash"])
+    assert capsys.readouterr().err == (
+        "harness: --print-completion needs shtab; install it: pip install"
+        " 'gemini-conformance[completion]'; see harness --help\n"
+    )
 
 
 @pytest.mark.parametrize(
