@@ -157,6 +157,7 @@ class Reason:
 
 NOT_REQUESTED: Final = "not-requested"
 TOO_DEEP: Final = "too-deep"
+NOTHING_RECORDED: Final = "nothing-recorded"
 _OF_ERROR: Final = ("adapter[type]", "place.message")
 REASONS: Final[Mapping[str, Reason]] = {
     "": Reason(""),
@@ -185,6 +186,7 @@ REASONS: Final[Mapping[str, Reason]] = {
         "the answer has an error, a refusal, a fault or no end, beside which it is not asked"
     ),
     "declared": Reason("declared as {wire}", ("wire",)),
+    NOTHING_RECORDED: Reason("nothing recorded"),
     "unread": Reason("nothing of this answer was read, and the adapter reports nothing"),
     "variant": Reason("it depends on a form that no server documents: {wire:list}"),
     "in-session": Reason("the payloads of {wire} do not have it without their session", ("wire",)),

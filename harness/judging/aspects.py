@@ -14,6 +14,7 @@ from harness.adapters.at import Question
 from harness.facts import (
     ACCEPTED,
     ASPECTS,
+    RUN,
     Aspect,
     DeclaredLoss,
     Entry,
@@ -29,7 +30,7 @@ from harness.facts import (
     judge_answer,
     merged_facts,
 )
-from harness.facts.finding import NOT_REQUESTED, TOO_DEEP
+from harness.facts.finding import NOT_REQUESTED, NOTHING_RECORDED, TOO_DEEP
 from harness.pipeline.replay import choose_provider
 from harness.providers import (
     GENERATE_CONTENT,
@@ -81,6 +82,8 @@ class ExchangeJudgement:
     """The reason why there is no transcript to judge."""
     error_group: str = ""
     """Equal for errors that differ only in their values."""
+    is_recorded: bool = True
+    """Whether the answer has a byte or an end that explains why it has none."""
     losses: Mapping[DeclaredLoss, bool] = field(default_factory=dict)
     """The declared losses that concern this cell, and whether it shows them."""
     transcript: Transcript | None = None
@@ -102,9 +105,11 @@ class ExchangeJudgement:
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings of all aspects, or that of the error."""
+        """The findings of all aspects, or that of the error or the empty answer."""
         if self.error:
             return [error_finding(self.error, self.error_group)]
+        if not self.is_recorded:
+            return [Finding(RUN, "not_asked", NOTHING_RECORDED)]
         return list(self.aspects.values())
 
     @property
@@ -138,7 +143,7 @@ def judge_exchange(
     judged = compare_exchange(exchange, adapter, cassette=cassette, number=number)
     return (
         judged
-        if exchange.coding_fault or exchange.size_fault
+        if exchange.coding_fault or exchange.size_fault or exchange.is_empty
         else with_variants(judged, exchange, adapter)
     )
 
@@ -156,10 +161,13 @@ def compare_exchange(
     exchange: Exchange, adapter: Adapter, *, cassette: str = "", number: int = 1
 ) -> ExchangeJudgement:
     """Run an adapter on one exchange and judge its transcript, without the variants of the wire. An
-    answer whose coding can't be decoded is an error.
+    answer whose coding can't be decoded is an error. The adapter does not run on an answer of which
+    nothing was recorded.
     """
     if fault := exchange.coding_fault or exchange.size_fault:
         return ExchangeJudgement(cassette, number, error=fault)
+    if exchange.is_empty:
+        return ExchangeJudgement(cassette, number, is_recorded=False)
     try:
         output = adapter.output(exchange)
     except AdapterError as error:

@@ -47,7 +47,7 @@ def result_by_facts(
         known=terms.known or _known(adapter, judgement.cassette, red),
         variants=judgement.variants if judgement.block == "variant" else (),
     )
-    if judgement.error:
+    if judgement.error or not judgement.is_recorded:
         decision = decide(judgement.findings)
     elif named:
         decision = decide([judgement.aspects[aspect] for aspect in named], terms)

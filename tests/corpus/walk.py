@@ -184,7 +184,7 @@ class Walk:
             f"{adapter.name}: {breach.sentence}"
             for adapter in (adapter.with_options(options) for adapter in adapters)
             for law in (ORDER, LOSS, ROUND_TRIP)
-            if adapter.layer in law.layers and not law.unasked(exchange, adapter)
+            if adapter.layer in law.layers and not law.not_run(exchange, adapter)
             for breach in law.findings(exchange, adapter)
         ]
 

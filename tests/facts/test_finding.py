@@ -349,6 +349,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: of_adapter(without_session(), SIGNED_CALL),
         "the payloads of anthropic do not have it without their session",
     ),
+    "nothing-recorded": (
+        lambda: of_adapter(facts_adapter(), replace(HELLO, reads=(), streamed=True)),
+        "nothing recorded",
+    ),
     "unread": (
         lambda: of_adapter(
             facts_adapter(lambda transcript: Transcript()),

@@ -32,7 +32,7 @@ def findings(exchange: Exchange, dialect: str, *numbers: int) -> list[str]:
         for law in FAST
         if law.id in (numbers or (2, 3, 5, 8))
         and adapter.layer in law.layers
-        and not law.unasked(exchange, adapter)
+        and not law.not_run(exchange, adapter)
         for breach in law.findings(exchange, adapter)
     ]
 

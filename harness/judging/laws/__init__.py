@@ -55,6 +55,6 @@ def check(exchange: Exchange, *adapters: Adapter) -> list[str]:
         f"{adapter.name}: law {law.id}: {breach.sentence}"
         for adapter in adapters or (EVENTS, *ADAPTERS.values())
         for law in LAWS
-        if adapter.layer in law.layers and not law.unasked(exchange, adapter)
+        if adapter.layer in law.layers and not law.not_run(exchange, adapter)
         for breach in law.findings(exchange, adapter)
     ]

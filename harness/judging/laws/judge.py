@@ -99,7 +99,7 @@ def judge_law(cell: LawCell) -> LawJudgement:
     blank = blank_law_result(cell)
     if fault := exchange.coding_fault:
         return LawJudgement(msgspec.structs.replace(blank, verdict="error", reason=fault))
-    reason = law.unasked(exchange, adapter)
+    reason = law.not_run(exchange, adapter)
     if reason:
         return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=reason))
     try:
@@ -203,7 +203,7 @@ def ready_made_case(cell: LawCell) -> str:
 
     def breaches(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         try:
-            if adapter.by_facts and law.unasked(exchange, adapter):
+            if adapter.by_facts and law.not_run(exchange, adapter):
                 return []  # a case of such an answer is not red
             return [
                 breach for breach in law.findings(exchange, adapter) if breach.cause == first.cause

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.adapters import Adapter
+from harness.facts.finding import NOTHING_RECORDED, REASONS
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 from harness.stream.printable import shorten
@@ -62,6 +63,12 @@ class Law:
     """The feature in its results."""
     source: str = GENERATE_CONTENT
     """The documentation in its results."""
+
+    def not_run(self, exchange: Exchange, adapter: Adapter) -> str:
+        """Return the reason why the law is not run, or ""."""
+        if exchange.is_empty:
+            return REASONS[NOTHING_RECORDED].sentence
+        return self.unasked(exchange, adapter)
 
     @property
     def name(self) -> str:

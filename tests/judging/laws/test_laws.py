@@ -149,7 +149,7 @@ def findings(number: int, recorded: Exchange, fault: Fault) -> list[str]:
     return [
         breach.sentence
         for adapter in faulty(fault)
-        if adapter.layer in law.layers and not law.unasked(recorded, adapter)
+        if adapter.layer in law.layers and not law.not_run(recorded, adapter)
         for breach in law.findings(recorded, adapter)
     ]
 
