@@ -98,8 +98,8 @@ class Facts:
     """The facts up to the refusal, including it."""
     opaque: dict[str, list[str]] = field(default_factory=dict)
     """Values of the wire that event models only pass on, by aspect: ``media`` (data or URI),
-    ``code`` (code and output), ``server_tools`` (ids, and strings of arguments and results),
-    ``grounding``, ``citations``, ``urls`` (URIs).
+    ``thoughts`` (the same of drafts), ``code`` (code and output), ``server_tools`` (ids, and
+    strings of arguments and results), ``grounding``, ``citations``, ``urls`` (URIs).
     """
     billing: dict[str, str] = field(default_factory=dict)
     """The latest service tier and traffic type, by name."""

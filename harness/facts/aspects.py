@@ -24,7 +24,16 @@ from .account import Facts, arguments_of
 from .calls import NamedArguments, in_doubles, named_arguments, take_call
 from .error_class import error_classes
 from .fact import Call, Error, Fact, Finish, Restart, Text, Thought, Usage
-from .finding import NOT_REQUESTED, TOO_DEEP, Aspect, AspectVerdict, Finding, Place, call_value
+from .finding import (
+    DRAFTS_MISSING,
+    NOT_REQUESTED,
+    TOO_DEEP,
+    Aspect,
+    AspectVerdict,
+    Finding,
+    Place,
+    call_value,
+)
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class, names_reason
 from .known_model import judge_account
 from .native import NativeSearch, OpaqueKind, json_values, word_pattern
@@ -511,7 +520,29 @@ class _Judge:
         return text
 
     def thoughts(self) -> Finding | None:
-        """Return the joined thoughts. A client that can't ask for them need not show them."""
+        """Return the joined thoughts and their media. A client that can't ask for them need not
+        show them.
+        """
+        texts, drafts = self._texts_of_thoughts(), self._drafts()
+        if drafts is None or (texts is not None and not drafts.red):
+            return texts
+        return texts if texts is not None and texts.red else drafts
+
+    def _drafts(self) -> Finding | None:
+        """Return the media of the thoughts, such as the draft of an image, anywhere in the native
+        events. A final medium with the same bytes is another one.
+        """
+        opaque = self._accounts[-1].opaque
+        drafts = opaque.get("thoughts", [])
+        final = [value for value in opaque.get("media", []) if value in drafts]
+        finding = self._look_for([*drafts, *final], kind="medium")
+        if finding is None or not finding.red:
+            return finding
+        if not (self._wire.asks_thoughts or self._carried.thoughts):
+            return _found("not_asked", "thoughts-not-requested")
+        return with_fields(finding, reason=DRAFTS_MISSING)
+
+    def _texts_of_thoughts(self) -> Finding | None:
         if self._wire.facts.thoughts and not (self._wire.asks_thoughts or self._carried.thoughts):
             return _found("not_asked", "thoughts-not-requested")
         if self._has_tagged_text and not self._carried.thoughts:
@@ -1110,7 +1141,11 @@ def _of_known_models(name: Aspect) -> AspectRow:
 
 TABLE: Final = (
     AspectRow("text", lambda wire: wire.facts.text, _Judge.text),
-    AspectRow("thoughts", lambda wire: wire.facts.thoughts, _Judge.thoughts),
+    AspectRow(
+        "thoughts",
+        lambda wire: wire.facts.thoughts or wire.facts.opaque.get("thoughts"),
+        _Judge.thoughts,
+    ),
     AspectRow(
         "calls",
         lambda wire: wire.facts.calls or wire.unasked.get("calls") == TOO_DEEP,

@@ -157,6 +157,7 @@ class Reason:
 
 NOT_REQUESTED: Final = "not-requested"
 TOO_DEEP: Final = "too-deep"
+DRAFTS_MISSING: Final = "drafts-missing"
 NOTHING_RECORDED: Final = "nothing-recorded"
 _OF_ERROR: Final = ("adapter[type]", "place.message")
 REASONS: Final[Mapping[str, Reason]] = {
@@ -310,6 +311,9 @@ REASONS: Final[Mapping[str, Reason]] = {
     ),
     # opaque values
     "values-missing": Reason("{wire[missing]} of {wire[of]} values lost: {wire[first]:value}"),
+    DRAFTS_MISSING: Reason(
+        "{wire[missing]} of {wire[of]} media of the thoughts lost: {wire[first]:value}"
+    ),
     "only-raw": Reason("only in raw data"),
     # the requests of the adapter
     "no-request": Reason("no request was seen"),

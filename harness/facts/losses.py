@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from .aspects import ACCEPTED, ASPECTS, WireAnswer
-from .finding import Finding
+from .finding import DRAFTS_MISSING, Finding
 from .finish import finish_class
 
 UNJUDGED: Final = (
@@ -63,13 +63,15 @@ class DeclaredLoss:
         is no answer: its rules are declared where it is judged.
 
         ``finish`` also covers the word for a good end of an answer without a reason, except for an
-        answer that was cut.
+        answer that was cut. ``media`` also covers the media of thoughts.
         """
         if aspect == ACCEPTED:
             return False
         covered = {"*", aspect}
         if aspect == "unfinished" and not answer.interrupted:
             covered.add("finish")
+        if finding.reason == DRAFTS_MISSING:
+            covered.add("media")
         if isinstance(finding.wire, dict) and self.where.startswith("call:"):
             names = finding.wire.get("names")
             if names is not None and names != [self.where.removeprefix("call:")]:

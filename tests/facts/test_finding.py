@@ -614,6 +614,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: judged(stop({"text": "a", "thoughtSignature": SIGNED}), Text("a"), STOP),
         f"1 of 1 values lost: {SIGNED}",
     ),
+    "drafts-missing": (
+        lambda: judged(stop({"inlineData": {"data": SIGNED}, "thought": True}), STOP),
+        f"1 of 1 media of the thoughts lost: {SIGNED}",
+    ),
     "only-raw": (
         lambda: judged(
             stop({"text": "a", "thoughtSignature": SIGNED}),

@@ -16,7 +16,8 @@ from harness.judging.results import Result
 from harness.pipeline.replay import replay
 from harness.providers import with_provider
 from harness.specs.models import Case
-from harness.stream.exchange import End, Exchange, Request
+from harness.stream.events import End
+from harness.stream.exchange import Exchange, Request
 from harness.sweep.contract import judge_batch
 from harness.sweep.stream import stream_of_row
 from tests.support.captured import OWN, row

@@ -281,7 +281,9 @@ class _Reader(MessageReader):
         for name, aspect, fields in _OPAQUE_PARTS:
             holder = pick(part, name)
             if isinstance(holder, dict):
-                self.facts.add_opaque(aspect, *(pick(holder, field) for field in fields))
+                draft = aspect == "media" and part.get("thought") is True
+                values = (pick(holder, field) for field in fields)
+                self.facts.add_opaque("thoughts" if draft else aspect, *values)
         for name in ("toolCall", "toolResponse"):
             tool = pick(part, name)
             if isinstance(tool, dict):

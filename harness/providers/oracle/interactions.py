@@ -450,7 +450,8 @@ class _Reader(MessageReader):
         elif kind in _MEDIA:
             self.facts.media += 1
             self._media.append(content)
-            self.facts.add_opaque("media", content.get("data"), content.get("uri"))
+            aspect = "thoughts" if thought else "media"
+            self.facts.add_opaque(aspect, content.get("data"), content.get("uri"))
             self._note_fields(content, {"type", "data", "uri"})
         else:
             self.facts.others |= names_in(content)
