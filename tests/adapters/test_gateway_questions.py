@@ -25,6 +25,7 @@ DONE: dict[str, list[Any]] = {
     ],
     "openai-chat": [],
     "openai-responses": [],
+    "interactions": [],
 }
 
 

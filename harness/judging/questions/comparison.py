@@ -17,7 +17,9 @@ from .question import Question
 
 TOKEN: Final = re.compile(r"[A-Z]+-[a-z]+\d+")
 """Matches the texts of questions. Each is in one question only."""
-NEUTRAL: Final[tuple[Json, ...]] = (None, False, "", [], {}, 1, "TEXT", ["TEXT"], "text/plain")
+NEUTRAL: Final[tuple[Json, ...]] = (
+    *(None, False, "", [], {}, 1, "TEXT", ["TEXT"], "text", ["text"], "text/plain"),
+)
 """Values of other fields that ask for nothing, such as ``candidateCount`` 1."""
 _MOST: Final = 80
 

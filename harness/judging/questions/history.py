@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.facts import Finding, plain_base64
 from harness.stream.json_codec import Json, same_json
-from harness.stream.prompt import Call, Prompt, Result, Text
+from harness.stream.prompt import AnyPart, Call, Prompt, Result, Text, Thinking
 
 from .comparison import TOKEN, Comparison, all_parts, found, red, short
 
@@ -105,9 +105,20 @@ def compare_signatures(both: Comparison) -> Iterator[Finding]:
             yield found("signatures", "lost", f"signature {value} is not sent", value, at=at)
         elif len(here) > 1:
             yield found("signatures", "wrong", f"signature {value} is sent twice", value, at=at)
-        elif part.place in call_of and here[0] is not call_of[part.place]:
+        elif part.place in call_of and not _signs(both, here[0], call_of[part.place]):
             sentence = f"signature {value} is sent at another part"
             yield found("signatures", "wrong", sentence, value, at=at)
+
+
+def _signs(both: Comparison, holder: AnyPart, call: Call) -> bool:
+    """Return whether a part with a signature signs a call: it is the call, or an empty thought
+    directly before it, as a step of the Interactions API.
+    """
+    if holder is call:
+        return True
+    parts = [*all_parts(both.sent.prompt)]
+    before = parts[next(at for at, part in enumerate(parts) if part is call) - 1]
+    return holder is before and isinstance(holder, Thinking) and not holder.text
 
 
 def compare_results(both: Comparison) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ https://cloud.google.com/vertex-ai/generative-ai/docs/flex-paygo.
 """
 _OTHERS: Final = frozenset({
     "candidateCount", "responseModalities", "responseLogprobs", "logprobs", "mediaResolution",
-    "n", "top_logprobs", "modalities", "truncation",
+    "n", "top_logprobs", "modalities", "response_modalities", "truncation",
 })  # fmt: skip
 """Fields of requests that change an answer, beside those that a prompt has."""
 

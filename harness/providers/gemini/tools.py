@@ -1,18 +1,11 @@
-"""Reads the tools of a request on Gemini's wires, and whether it asks for thoughts."""
+"""Reads schemas of requests on Gemini's wires, and whether a request asks for thoughts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from harness.stream.json_codec import Json, objects_in
-from harness.stream.prompt import Function, Schema
+from harness.stream.json_codec import Json
 
-from .fields import SpelledFields, spellings
-
-_REQUEST: Final = spellings("tools")
-_TOOL: Final = spellings("functionDeclarations")
-_DECLARATION: Final = spellings("name description parameters parametersJsonSchema")
 _FREE: Final = frozenset({"contents", "input", "messages", "tools"})
 """The fields whose names a user chooses."""
 _TYPES: Final = frozenset(("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"))
@@ -27,20 +20,6 @@ _COUNTS: Final = (
     "minProperties",
     "maxProperties",
 )
-
-
-def read_tools(request: dict[str, Json]) -> Iterator[Function]:
-    """Yield the functions that a request declares, in its order."""
-    tools = SpelledFields(request, _REQUEST).take("tools", list)
-    for index, tool in enumerate(objects_in(tools)):
-        for declaration in _declarations(tool):
-            yield from _read_declaration(declaration, f"tools[{index}]")
-
-
-def _declarations(tool: dict[str, Json]) -> list[dict[str, Json]]:
-    if tool.get("type") == "function":  # of the Interactions API
-        return [tool]
-    return objects_in(SpelledFields(tool, _TOOL).take("functionDeclarations"))
 
 
 def requests_thoughts(request: Json) -> bool:
@@ -78,12 +57,3 @@ def json_schema(schema: Json) -> Json:
     if schema.get("nullable") is True and type(converted.get("type")) is str:
         converted["type"] = [converted["type"], "null"]
     return converted
-
-
-def _read_declaration(declaration: dict[str, Json], place: str) -> Iterator[Function]:
-    fields = SpelledFields(declaration, _DECLARATION)
-    name, schema = fields.take("name", str), fields.take("parametersJsonSchema", dict)
-    schema = schema or fields.take("parameters", dict)
-    if name:
-        described = fields.take("description", str)
-        yield Function(name, described, Schema(schema) if schema else None, place=place)

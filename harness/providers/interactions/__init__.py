@@ -33,6 +33,7 @@ PROVIDER: Final = Provider(
     detect=detect,
     write=write_interaction,
     read=read_interaction,
+    reads_whole=True,
     history=HISTORY,
     vendor=VENDOR,
     wire="interactions",

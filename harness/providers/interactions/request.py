@@ -13,6 +13,7 @@ https://ai.google.dev/api/interactions-api.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from harness.stream.prompt import (
@@ -23,6 +24,7 @@ from harness.stream.prompt import (
     Prompt,
     Redacted,
     Result,
+    ServerTool,
     Text,
     Thinking,
 )
@@ -55,7 +57,15 @@ SETTINGS: Final = {
     "stopSequences": "stop_sequences",
 }
 """Field of ``generationConfig`` → field of ``generation_config``."""
-FIELDS: Final = {"cachedContent": "cached_content", "labels": "labels"}
+FIELDS: Final = {
+    "cachedContent": "cached_content",
+    "labels": "labels",
+    "serviceTier": "service_tier",
+}
+CATEGORY: Final = "HARM_CATEGORY_"
+"""Begins the names of generateContent for the types of ``safety_settings``."""
+OFFSETS: Final = {"start_s": "start_offset", "end_s": "end_offset"}
+"""Field of a medium → field of ``processing``."""
 TOOLS: Final = {
     "googleSearch": "google_search",
     "codeExecution": "code_execution",
@@ -65,7 +75,9 @@ TOOLS: Final = {
 """Tools that run on the server → their ``type``."""
 LEVELS: Final = ((0, "minimal"), (1024, "low"), (8192, "medium"))
 """Largest thinking budget → thinking level; high above these."""
-_OWN: Final = frozenset({"systemInstruction", "tools", "toolConfig", "generationConfig"})
+_OWN: Final = frozenset(
+    {"systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings"}
+)
 _FORMAT: Final = frozenset({"responseMimeType", "responseJsonSchema", "responseModalities"})
 
 
@@ -76,7 +88,9 @@ def write_interaction(prompt: Prompt, session: Session) -> tuple[dict[str, Any],
     context.
     """
     warnings: list[str] = []
-    given = gemini_settings(prompt, warnings)
+    own = [tool for tool in prompt.tools if isinstance(tool, ServerTool) and "type" in tool.raw]
+    others = tuple(tool for tool in prompt.tools if tool not in own)
+    given = gemini_settings(replace(prompt, tools=others), warnings)
     state = {name: session.context[name] for name in _STATE if name in session.context}
     options = prompt.options.get(NAME)
     chosen = {**state, **(options if isinstance(options, Mapping) else {})}
@@ -87,7 +101,8 @@ def write_interaction(prompt: Prompt, session: Session) -> tuple[dict[str, Any],
     body["input"] = [step for message in messages for step in _steps(message, warnings)]
     if system := [instruction.text for instruction in prompt.instructions if instruction.text]:
         body["system_instruction"] = "\n\n".join(system)
-    if tools := _tools(given.get("tools", ()), warnings):
+    server_tools = [dict(tool.raw) for tool in own]
+    if tools := [*_tools(given.get("tools", ()), warnings), *server_tools]:
         body["tools"] = tools
     config = dict(given.get("generationConfig") or {})
     shape = {key: config.pop(key) for key in _FORMAT & config.keys()}
@@ -98,6 +113,8 @@ def write_interaction(prompt: Prompt, session: Session) -> tuple[dict[str, Any],
     rest = {key: value for key, value in given.items() if key not in _OWN}
     fields, unsaid = known_fields(rest, FIELDS, "", _WIRE)
     warnings += unsaid
+    if safety := given.get("safetySettings"):
+        fields["safety_settings"] = [_threshold(setting) for setting in safety]
     if prompt.streamed or session.context.get("stream"):
         fields["stream"] = True
     if not chosen.keys() & _STORED:
@@ -213,11 +230,18 @@ def _medium(medium: Media, warnings: list[str]) -> dict[str, Any]:
         warnings.append(
             f"contents: the file name {medium.name!r} is left out; {_WIRE} has no field for it"
         )
+    offsets = {name: getattr(medium, own) for own, name in OFFSETS.items()}
+    times: dict[str, Any] = {
+        name: f"{value:g}s" for name, value in offsets.items() if value is not None
+    }
+    if medium.fps is not None:
+        times["fps"] = medium.fps
     held = {
         "data": medium.data,
         "uri": medium.url,
         "mime_type": medium.media_type,
         "resolution": medium.detail,
+        "processing": {"type": "static", **times} if times else None,
     }
     return {
         "type": medium.kind,
@@ -226,6 +250,13 @@ def _medium(medium: Media, warnings: list[str]) -> dict[str, Any]:
 
 
 # -------------------------------------------------------------------- settings
+
+
+def _threshold(setting: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a threshold, whose words are those of generateContent in lower case."""
+    words = {name: str(value).lower() for name, value in setting.items()}
+    category = words.pop("category", "").removeprefix(CATEGORY.lower())
+    return {"type": category, **words}
 
 
 def _tools(tools: Sequence[Mapping[str, Any]], warnings: list[str]) -> list[dict[str, Any]]:

@@ -105,6 +105,9 @@ NO_PLACE: Final[dict[str, dict[str, set[str]]]] = {
         "media-kinds": {"media lost"},
         "media-by-url": {"media lost"},
     },
+    "interactions": {
+        "settings-values": {"settings lost top_k"},
+    },
 }
 """Wire → question → what the wire has no place for, or needs beside the question."""
 OWN: Final = {"include", "store"}
@@ -323,8 +326,71 @@ RESPONSES: dict[str, tuple[str, Change, str]] = {
     "an image of a result is lost": ("history-result-media", lambda body: of_kind(body, "function_call_output")["output"].pop(), "media lost"),
 }  # fmt: skip
 
+
+def step(body: Body, kind: str) -> Body:
+    return next(each for each in body["input"] if each["type"] == kind)
+
+
+def values_by_place(body: Body) -> None:
+    first, second = (each for each in body["input"] if each["type"] == "function_result")
+    first["result"], second["result"] = second["result"], first["result"]
+
+
+def config(body: Body) -> Body:
+    found: Body = body["generation_config"]
+    return found
+
+
+INTERACTIONS: dict[str, tuple[str, Change, str]] = {
+    "a system text is lost": ("system-parts", lambda body: body.update(system_instruction="SYS-al1"), "system lost"),
+    "a system text of the user": ("system-parts", lambda body: items(body, 0).append({"type": "text", "text": body.pop("system_instruction")}), "system wrong"),
+    "a text is lost": ("system-parts", lambda body: items(body, 0).pop(), "messages lost"),
+    "a text of the wrong role": ("messages-repeated-roles", lambda body: body["input"][2].update(type="user_input"), "messages wrong"),
+    "texts in another order": ("messages-repeated-roles", lambda body: body["input"].reverse(), "messages wrong"),
+    "a text is added": ("settings-none", lambda body: items(body, 0).append({"type": "text", "text": "Be brief."}), "invented wrong text"),
+    "the second image is lost": ("media-image", lambda body: items(body, 0).pop(3), "media lost"),
+    "an address as a text": ("media-by-url", lambda body: items(body, 0).__setitem__(1, {"type": "text", "text": "web:png-3"}), "media wrong"),
+    "an image of another type": ("media-image", lambda body: items(body, 0)[1].update(mime_type="image/gif"), "media wrong"),
+    "the resolution is lost": ("media-details", lambda body: items(body, 0)[1].pop("resolution"), "media lost details"),
+    "a part of a video becomes all": ("media-details", lambda body: items(body, 0)[2].pop("processing"), "media lost details"),
+    "a tool is lost": ("tools-plain", lambda body: body["tools"].pop(), "tools lost"),
+    "a description is lost": ("tools-plain", lambda body: function(body).pop("description"), "tools lost"),
+    "const dropped": ("schema-enums", lambda body: properties(body)["kind"].pop("const"), "schema lost const"),
+    "a pattern dropped": ("schema-limits", lambda body: properties(body)["s"].pop("pattern"), "limits lost pattern"),
+    "a forced choice becomes auto": ("choice-required", lambda body: config(body).update(tool_choice="auto"), "choice wrong"),
+    "a forced choice is lost": ("choice-named", lambda body: config(body).pop("tool_choice"), "choice lost"),
+    "another tool is forced": ("choice-named", lambda body: config(body)["tool_choice"]["allowed_tools"].update(tools=["tool_s1"]), "choice wrong"),
+    "a choice is added": ("tools-plain", lambda body: body.update(generation_config={"tool_choice": "any"}), "invented wrong choice"),
+    "no schema of the answer": ("output-schema", lambda body: body["response_format"].pop("schema"), "output lost schema"),
+    "no media type of the answer": ("output-schema", lambda body: body["response_format"].pop("mime_type"), "output lost json"),
+    "no structured answer": ("output-json", lambda body: body.pop("response_format"), "output lost"),
+    "an answer as JSON is added": ("settings-none", lambda body: body.update(response_format={"type": "text", "mime_type": "application/json"}), "invented wrong output"),
+    "zeros dropped": ("settings-zero", lambda body: body.pop("generation_config"), "settings lost seed"),
+    "a setting is changed": ("settings-values", lambda body: config(body).update(top_p=0.5), "settings wrong top_p"),
+    "a setting is added": ("settings-none", lambda body: body.update(generation_config={"max_output_tokens": 4096}), "invented wrong max_tokens"),
+    "an image is requested": ("settings-none", lambda body: body.update(response_modalities=["text", "image"]), "invented wrong response_modalities"),
+    "effort is lost": ("thinking-effort", lambda body: config(body).pop("thinking_level"), "thinking lost effort"),
+    "effort is changed": ("thinking-effort", lambda body: config(body).update(thinking_level="high"), "thinking wrong effort"),
+    "a summary is not asked for": ("thinking-effort", lambda body: config(body).update(thinking_summaries="none"), "thinking wrong shown"),
+    "a threshold is lost": ("google-safety", lambda body: body["safety_settings"].pop(), "google wrong safety"),
+    "the tier is lost": ("google-tier", lambda body: body.pop("service_tier"), "google lost tier"),
+    "labels are lost": ("google-labels", lambda body: body.pop("labels"), "google lost labels"),
+    "a call is lost": ("history-calls", lambda body: body["input"].remove(step(body, "function_call")), "calls lost"),
+    "arguments are changed": ("history-calls", lambda body: step(body, "function_call").update(arguments={}), "calls wrong"),
+    "arguments as a text": ("history-calls", lambda body: step(body, "function_call").update(arguments='{"city": "ARG-ar1"}'), "calls wrong"),
+    "an id is changed": ("history-calls", lambda body: step(body, "function_call").update(id="other"), "ids wrong"),
+    "a signature is lost": ("history-calls", lambda body: step(body, "function_call").pop("signature"), "signatures lost"),
+    "a signature at another call": ("history-calls", lambda body: body["input"].insert(3, {"type": "thought", "signature": step(body, "function_call").pop("signature")}), "signatures wrong"),
+    "results by place although ids say otherwise": ("history-results-by-id", values_by_place, "results wrong"),
+    "a result is lost": ("history-calls", lambda body: body["input"].remove(step(body, "function_result")), "results lost"),
+    "a result is changed": ("history-result-values", lambda body: step(body, "function_result").update(result={"k": "RES-at1 and more"}), "results wrong"),
+    "a failed result as a success": ("history-result-failed", lambda body: step(body, "function_result").pop("is_error"), "results wrong failed"),
+    "an image of a result is lost": ("history-result-media", lambda body: step(body, "function_result")["result"].pop(), "media lost"),
+}  # fmt: skip
+
 TABLES: Final = {
     "messages": MESSAGES, "chat": CHAT, "openai-compat": COMPATIBLE, "responses": RESPONSES,
+    "interactions": INTERACTIONS,
 }  # fmt: skip
 FAULTS: Final = [(wire, fault, *row) for wire, rows in TABLES.items() for fault, row in rows.items()]  # fmt: skip
 
@@ -372,8 +438,38 @@ ODD_RESPONSES: dict[str, tuple[str, Change]] = {
     "fields that are null": ("settings-none", lambda body: body.update(reasoning=None, text=None, tools=[], instructions=None, metadata={})),
     "the usual tier": ("settings-none", lambda body: body.update(service_tier="auto", store=True)),
 }  # fmt: skip
+
+
+def signatures_before_calls(body: Body) -> None:
+    """As official clients send them: a call has no field for its signature."""
+    steps: list[Body] = []
+    for each in body["input"]:
+        if signature := each.pop("signature", None):
+            steps.append({"type": "thought", "signature": signature})
+        steps.append(each)
+    body["input"] = steps
+
+
+ODD_INTERACTIONS: dict[str, tuple[str, Change]] = {
+    "a text as the input": ("settings-none", lambda body: body.update(input="USER-z1")),
+    "one content as the input": ("settings-none", lambda body: body.update(input={"type": "text", "text": "USER-z1"})),
+    "contents as the input": ("media-image", lambda body: body.update(input=items(body, 0))),
+    "signatures in thoughts before the calls": ("history-calls", signatures_before_calls),
+    "results in a content of the user": ("history-result-failed", lambda body: body.update(input=[*body["input"][:-1], {"type": "user_input", "content": [body["input"][-1]]}])),
+    "results without names": ("history-calls", lambda body: [each.pop("name") for each in body["input"] if each["type"] == "function_result"]),
+    "results as contents": ("history-calls", lambda body: [each.update(result=[{"type": "text", "text": each["result"]}]) for each in body["input"] if each["type"] == "function_result"]),
+    "results under a key": ("history-calls", lambda body: [each.update(result={"output": each["result"]}) for each in body["input"] if each["type"] == "function_result"]),
+    "a list of formats": ("output-schema", lambda body: body.update(response_format=[body["response_format"]])),
+    "the older field of the media type": ("output-json", lambda body: body.update(response_mime_type=body.pop("response_format")["mime_type"])),
+    "all tools are allowed": ("choice-required", lambda body: config(body).update(tool_choice={"allowed_tools": {"mode": "any", "tools": ["tool_s1", "tool_s2"]}})),
+    "validated": ("tools-plain", lambda body: body.update(generation_config={"tool_choice": "validated"})),
+    "only text": ("settings-none", lambda body: body.update(response_modalities=["text"], tools=[], labels={}, safety_settings=[], system_instruction=None)),
+    "a stored answer": ("settings-none", lambda body: body.pop("store")),
+    "a whole number as a fraction": ("settings-values", lambda body: config(body).update(max_output_tokens=1781.0, seed="4177")),
+}  # fmt: skip
 FORMS: Final = {
     "messages": ODD_MESSAGES, "chat": ODD_CHAT, "openai-compat": ODD_CHAT, "responses": ODD_RESPONSES,
+    "interactions": ODD_INTERACTIONS,
 }  # fmt: skip
 ODD: Final = [(wire, form, *row) for wire, rows in FORMS.items() for form, row in rows.items()]  # fmt: skip
 

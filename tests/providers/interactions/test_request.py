@@ -114,7 +114,7 @@ def test_each_setting_without_a_field_is_named() -> None:
     request = asked(
         gemini={
             "generationConfig": {"topK": 3, "thinkingConfig": {"thinkingBudget": 2000}},
-            "safetySettings": [{"category": "c"}],
+            "audioTimestamp": True,
             "tools": [{"googleSearch": {}}, {"fileSearch": {"stores": []}}],
         }
     )
@@ -124,8 +124,27 @@ def test_each_setting_without_a_field_is_named() -> None:
         "tools[1].fileSearch",
         "generationConfig.topK",
         "thinkingBudget",
-        "safetySettings",
+        "audioTimestamp",
     ]
+
+
+def test_thresholds_the_tier_and_a_part_of_a_video_have_words_of_their_own() -> None:
+    video = Media("video", "video/mp4", "QUJD", start_s=1.5, end_s=17.25, fps=2)
+    google = {"safety": {"HARM_CATEGORY_HARASSMENT": "BLOCK_ONLY_HIGH"}, "tier": "flex"}
+
+    request = asked(Message("user", (video,)), google=google)
+
+    assert request.warnings == ()
+    assert request.body["service_tier"] == "flex"
+    assert request.body["safety_settings"] == [
+        {"type": "harassment", "threshold": "block_only_high"}
+    ]
+    assert request.body["input"][0]["content"][0]["processing"] == {
+        "type": "static",
+        "start_offset": "1.5s",
+        "end_offset": "17.25s",
+        "fps": 2,
+    }
 
 
 @pytest.mark.parametrize(
