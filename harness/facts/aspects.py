@@ -37,7 +37,15 @@ from .finding import (
 from .finish import FinishClass, ends_in_call, ends_without_call, finish_class, names_reason
 from .known_model import judge_account
 from .native import NativeSearch, OpaqueKind, json_values, word_pattern
-from .order import Given, Kind, Misplaced, find_misplaced
+from .order import (
+    Given,
+    Kind,
+    Misplaced,
+    find_misplaced,
+    find_separators,
+    leave_out,
+    thought_parts,
+)
 from .slips import mended_calls, mended_thoughts
 from .transcript import Raised, Transcript
 
@@ -130,7 +138,9 @@ class WireAnswer(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class _Carried:
-    """The facts that an adapter states, joined."""
+    """The facts that an adapter states, joined. The thoughts are without the white space that it
+    puts between two parts.
+    """
 
     text: str
     thoughts: str
@@ -294,6 +304,11 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                     usage.clear()
                     events[:] = [Given()]
                     end, finish_event = Finish(None), None
+    all_thoughts = "".join(thoughts)
+    if wire and all_thoughts != wire.facts.thoughts:
+        parts = thought_parts(wire.facts.order, wire.facts.thoughts)
+        if separators := find_separators(parts, all_thoughts):
+            all_thoughts = leave_out(separators, all_thoughts, events)
     states, shared_id = _divide_states(wire, stated, states)
     for number, statements in enumerate(states):
         stated_in[statements[-1]].calls += (number,)
@@ -304,7 +319,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
         errors.append(Error(raised.code, f"{raised.type}: {raised.message}"))
     return _Carried(
         "".join(text),
-        "".join(thoughts),
+        all_thoughts,
         [stated[numbers[-1]] for numbers in states],
         next((stated[twice] for numbers in states if (twice := _repeated(stated, numbers))), None),
         shared_id,

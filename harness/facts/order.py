@@ -7,8 +7,9 @@ give a call only when it is whole, but never before something that precedes it o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Literal, NamedTuple
 
 Kind = Literal["text", "thought"]
@@ -23,6 +24,8 @@ class Run(NamedTuple):
     kind: Kind | Literal["call"]
     size: int = 0
     pieces: int = 1
+    begins: bool = False
+    """Whether it begins a part, such as a block or a part of a summary."""
 
 
 @dataclass(slots=True)
@@ -45,6 +48,53 @@ class Misplaced:
     kind: Kind
     character: int
     call: int | None = None
+
+
+def thought_parts(order: Sequence[Run], thoughts: str) -> Iterator[str]:
+    """Yield the parts of the thoughts: those of the wire, and the thoughts around other content."""
+    start = end = 0
+    before = ""
+    for run in order:
+        if run.kind == "thought" and run.size:
+            if run.begins or before != run.kind:
+                yield from filter(None, [thoughts[start:end]])
+                start = end
+            end += run.size
+        before = run.kind if run.size or run.kind == "call" else before
+    yield from filter(None, [thoughts[start:end]])
+
+
+def find_separators(parts: Iterable[str], given: str) -> list[range]:
+    """Return the places of the white space that an adapter puts between two parts, up to the first
+    other difference.
+    """
+    separators: list[range] = []
+    at = 0
+    for number, part in enumerate(parts):
+        start, rest = at, part.lstrip()
+        if number and rest:
+            space = next((n for n in range(at, len(given)) if not given[n].isspace()), len(given))
+            at = max(at, space - (len(part) - len(rest)))
+        if at > start:
+            separators.append(range(start, at))
+        if not given.startswith(part, at):
+            break
+        at += len(part)
+    return separators
+
+
+def leave_out(separators: Sequence[range], thoughts: str, events: Sequence[Given]) -> str:
+    """Return the thoughts of an adapter without the separators, and take these out of the numbers
+    of characters of its events.
+    """
+    kept = bytearray(b"\1" * len(thoughts))
+    for place in separators:
+        kept[place.start : place.stop] = bytes(len(place))
+    at = 0
+    for event in events:
+        start, at = at, at + event.thought
+        event.thought = sum(kept[start:at])
+    return "".join(compress(thoughts, kept))
 
 
 def find_misplaced(order: Sequence[Run], events: Sequence[Given]) -> Misplaced | None:

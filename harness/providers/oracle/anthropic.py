@@ -340,7 +340,8 @@ class _Reader(MessageReader):
             self.facts.order.append(Run("text", len(text)))
             self.facts.add_text(text)
         else:
-            self.facts.order.append(Run("thought", len(text)))
+            begins = self._thought == len(self.facts.thoughts)
+            self.facts.order.append(Run("thought", len(text), begins=begins))
             self.facts.add_thought(text)
 
     def _sign(self, signature: Json) -> None:

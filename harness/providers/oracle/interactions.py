@@ -129,6 +129,7 @@ class _Reader(MessageReader):
         self._resumed: bool | None = None
         self._latest = -1
         self._media: list[Json] = []
+        self._part = 0
         self._streamed = False
 
     def _read_object(self, message: dict[str, Json]) -> None:
@@ -294,7 +295,9 @@ class _Reader(MessageReader):
         known = {"type", "signature"}
         if kind == "thought":
             known |= {"summary"}
+            self._part = len(facts.thoughts)
             for item in _list(step.get("summary")):
+                self._part = len(facts.thoughts)
                 self._read_content(item, thought=True)
             self._sign("thought", signature)
         elif kind == "model_output":
@@ -440,7 +443,8 @@ class _Reader(MessageReader):
             return
         kind, text = content.get("type"), content.get("text")
         if kind == "text" and isinstance(text, str):
-            self.facts.order.append(Run("thought" if thought else "text", len(text)))
+            begins = thought and self._part == len(self.facts.thoughts)
+            self.facts.order.append(Run("thought" if thought else "text", len(text), begins=begins))
             if thought:
                 self.facts.add_thought(text)
             else:

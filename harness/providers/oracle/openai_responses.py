@@ -496,7 +496,7 @@ class _Reader(MessageReader):
             text = "".join(pieces)
             if part in ("summary_text", "reasoning_text"):
                 facts.add_thought(text)
-                facts.order.append(Run("thought", len(text), len(pieces)))
+                facts.order.append(Run("thought", len(text), len(pieces), begins=True))
             elif part in ("output_text", "refusal", "text") and item.kind in _LISTS:
                 facts.add_text(text)
                 facts.order.append(Run("text", len(text), len(pieces)))
