@@ -265,7 +265,16 @@ def _judge(parsed: argparse.Namespace) -> int:
         file = stack.enter_context(ResultsFile(parsed.json, planned, skipped))
         try:
             for plan, adapters in zip(plans, named, strict=True):
-                results.append(_judge_one(plan, adapters, file, parsed.cuts, questions, faults))
+                result = _judge_one(
+                    plan,
+                    adapters,
+                    file,
+                    parsed.cuts,
+                    questions,
+                    faults,
+                    all_questions=parsed.questions is None,
+                )
+                results.append(result)
         except KeyboardInterrupt:
             kept = f"; {parsed.json} has them" if parsed.json else ""
             total = sum(len(plan.items) + len(plan.answered) for plan in plans)
@@ -299,6 +308,8 @@ def _judge_one(
     cuts: Sequence[JudgedCuts],
     questions: Sequence[Question],
     faults: Sequence[ServiceFault],
+    *,
+    all_questions: bool,
 ) -> AdapterResults:
     from tqdm import tqdm  # slow to import
 
@@ -332,12 +343,17 @@ def _judge_one(
     from harness.judging.questions.run import judge_questions  # slow to import
     from harness.judging.questions.service_faults import judge_faults
 
-    answers = chain(judge_questions(rows, first, use), judge_faults(failing, first, use))
+    asked_use: LossUse = {}
+    answers = chain(
+        judge_questions(rows, first, asked_use), judge_faults(failing, first, asked_use)
+    )
     for row in bar(answers, desc=f"{first.name}, requests", total=len(rows) + len(failing)):
         cell = secrets.value(row)
         file.add(cell)
         asked.append(cell)
-    unused = secrets.value(unused_losses(use))
+    # A selection of questions may have none that shows a loss.
+    shown = {loss: True for loss, is_shown in asked_use.items() if is_shown}
+    unused = secrets.value(unused_losses({**(asked_use if all_questions else {}), **use, **shown}))
     file.end(unused)
     if unread := _unread_wires(items, _without_cause(cells)):
         wires = ", ".join(f"{wire} ({number})" for wire, number in unread.items())

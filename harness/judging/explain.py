@@ -71,7 +71,7 @@ def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]
     """
     lines = [f"  requests: {printable(result.requests)}"] if result.requests else []
     if result.turn == "question":
-        lines += _sides(finding)
+        lines += [f"  {line}" for line in sides_of(finding)]
         lines.append(f"  question {printable(f'{result.question}: {result.requirement}')}")
     lines += [f"  {'log':<8}{printable(line)}" for line in result.log.splitlines()[-MOST_LOG:]]
     lines += [
@@ -82,14 +82,14 @@ def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]
     return [*lines, f"  run: {printable(judge_command(argument, result, finding))}"]
 
 
-def _sides(finding: Finding) -> list[str]:
-    """Return what was asked for and what was sent, each with its place."""
+def sides_of(finding: Finding) -> list[str]:
+    """Return what was asked for and what was sent, each with its place, as a line."""
     sides = (
         ("asked", finding.place.asked, finding.wire),
         ("sent", finding.place.sent, finding.adapter),
     )
     return [
-        f"  {word:<8} {printable(f'{path} = {short_json(value)}')[:MAX_SIDE]}"
+        f"{word:<8} {printable(f'{path} = {short_json(value)}')[:MAX_SIDE]}"
         for word, path, value in sides
         if path
     ]

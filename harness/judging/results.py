@@ -313,6 +313,13 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         """The cassette and exchange, in the form for ``--cassettes``."""
         return f"{self.cassette}:{self.exchange}"
 
+    @property
+    def label(self) -> str:
+        """The name of a question with its provider, the name of a case, or else the place."""
+        if self.turn == "question":
+            return f"{self.provider}: {self.case}"
+        return self.case or self.place
+
 
 def unjudged(blank: Result, reason: str) -> Result:
     """Return the result of a planned cell that the run did not reach, from a result with its

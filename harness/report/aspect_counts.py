@@ -67,7 +67,7 @@ NEVER_DECLARED: Final = frozenset({"text", "calls", "error", "unfinished"})
 @dataclass(frozen=True, slots=True)
 class Loss:
     """Cells of one block in which an aspect has the same verdict for the same reason, apart from
-    values and numbers. All answers are streamed, or all are unary.
+    values and numbers. All answers are streamed, or all are unary, except those to questions.
     """
 
     aspect: str
@@ -150,6 +150,8 @@ class Square:
 
 def block_of(cell: Result) -> str:
     """Return the block of a cell."""
+    if cell.turn == "question":
+        return "questions"
     if cell.turn == "second":
         return "second_turn_of_variants" if cell.block == "variant" else "second_turn"
     return cell.block or "documented"
@@ -211,7 +213,7 @@ class Findings:
             if cell.place in self.caused:
                 continue
             for finding in cell.red_findings:
-                key = (*finding.group, cell.unary)
+                key = (*finding.group, cell.unary and cell.turn != "question")
                 if (*key, cell.place) in seen or finding.subject not in cell.aspects:
                     continue
                 if not is_of_error(cell, finding.subject):

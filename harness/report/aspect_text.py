@@ -192,8 +192,12 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
 
 def _places(cells: Sequence[Result]) -> list[str]:
     first, *others = cells
+    is_question = first.turn == "question"
     unary = ", unary" if first.unary else ""
-    lines = [f"  cassette {first.cassette}, exchange {first.exchange}{unary}"]
+    lines = (
+        [] if is_question else [f"  cassette {first.cassette}, exchange {first.exchange}{unary}"]
+    )
     if others:
-        lines.append(f"  also in {listed([cell.place for cell in others], MOST_NAMES)}")
+        names = [cell.label if is_question else cell.place for cell in others]
+        lines.append(f"  also in {listed(names, MOST_NAMES)}")
     return lines

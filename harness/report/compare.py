@@ -4,9 +4,9 @@ A cell that the later run did not reach is an error in that run. A cell that the
 reach is new.
 
 The cell of a case is identified by its spec, case and adapter, not by its provider or line, which
-may change. A cell without a case is identified by its exchange and adapter. Each verdict has a
-step, from failing to passing. A cell that moves up is fixed; a cell that moves down is broken, even
-if the failure is marked as known.
+may change. A cell without a case is identified by its exchange and adapter, a question by its name,
+wire and adapter. Each verdict has a step, from failing to passing. A cell that moves up is fixed; a
+cell that moves down is broken, even if the failure is marked as known.
 
 Cells of facts are also compared aspect by aspect. An aspect got worse if it is lost, wrong or
 raised now, and was not before, or if it was kept before, and is declared, not asked or absent now.
@@ -129,6 +129,8 @@ class CellChange:
         cell = self.cell
         second = ", second turn" if cell.turn == "second" else ""
         name = f"{cell.spec}::{cell.case}" if cell.case else f"{cell.place}{second}"
+        if cell.turn == "question":
+            name = cell.label
         return f"{name}[{column(cell)}]"
 
     @property
@@ -213,7 +215,11 @@ def _by_cell(
     for result in sorted(results, key=sort_key):
         if judged and not result.judged:
             continue
-        exchange = () if result.case else (result.turn, result.cassette, result.exchange)
+        exchange: tuple[object, ...] = ()
+        if result.turn == "question":
+            exchange = (result.turn, result.cassette)
+        elif not result.case:
+            exchange = (result.turn, result.cassette, result.exchange)
         key = (result.spec, result.case, result.layer, result.adapter, *exchange)
         numbers[key] += 1  # two specs folders may have a file of the same name
         cells[(*key, numbers[key])] = result
@@ -225,7 +231,7 @@ def _change(base: Result | None, head: Result | None) -> CellChange | None:
         return CellChange("new" if base is None else "gone", base, head)
     aspects = tuple(sorted(_aspects(base, head), key=lambda aspect: not aspect.is_worse))
     before, after = STEPS[base.verdict], STEPS[head.verdict]
-    if not head.case:  # its verdict is that of its aspects
+    if not head.case or head.turn == "question":  # its verdict is that of its aspects
         before = after = 0
     if after < before or (aspects and aspects[0].is_worse):
         return CellChange("broken", base, head, aspects)
@@ -248,9 +254,11 @@ def _aspects(before: Result, after: Result) -> Iterator[AspectChange]:
             yield AspectChange(_ERROR, verdicts[0], verdicts[1], error)
         return
     findings = {finding.subject: finding for finding in after.findings}
+    is_unasked = after.turn == "question" and after.verdict == "not-run"
+    absent = "not_asked" if is_unasked else _ABSENT  # a question that is not asked has one aspect
     is_other_answer = _digests(before) != _digests(after)
     for aspect in dict.fromkeys((*before.aspects, *after.aspects)):
-        old, new = (cell.aspects.get(aspect, _ABSENT) for cell in (before, after))
+        old, new = before.aspects.get(aspect, _ABSENT), after.aspects.get(aspect, absent)
         # Another answer may have other aspects, which is no change of the adapter.
         if is_other_answer and _ABSENT in (old, new):
             continue

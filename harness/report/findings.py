@@ -14,7 +14,7 @@ from typing import Final
 
 from harness.adapters.adapter import UNKNOWN
 from harness.facts import Finding
-from harness.judging.explain import judge_command
+from harness.judging.explain import judge_command, sides_of
 from harness.judging.results import VERDICTS, LayerView, Result
 from harness.stream.printable import plural
 
@@ -92,6 +92,8 @@ class FindingExample:
     link: str = ""
     """Its place on the page of its provider."""
     requests: str = ""
+    sides: Sequence[str] = ()
+    """What a question asked for, and what was sent."""
     log: str = ""
     views: Sequence[LayerView] = ()
 
@@ -259,7 +261,7 @@ def _row(group: FactsCells, aspects: Sequence[str]) -> TableRow:
         square(counts[aspect], _target(group, aspect, listed)) if aspect in counts else None
         for aspect in aspects
     ]
-    of_cases = any(result.case for result in group.results)
+    of_cases = any(result.case for result in group.results) and group.block != "questions"
     number = plural(len(streams), "stream") if of_cases else tally(streams).words
     words = [*number.split(", "), plural(len(group.findings), "finding")]
     return TableRow(
@@ -369,7 +371,10 @@ def _entry(
     kind: str, word: str, sentence: str, alike: Sequence[Result], examples: Sequence[FindingExample]
 ) -> FindingEntry:
     number = f"in {plural(len(alike), 'cell')}" if len(alike) > 1 else ""
-    also = [result.place for result in alike[len(examples) :]]
+    also = [
+        result.label if result.turn == "question" else result.place
+        for result in alike[len(examples) :]
+    ]
     more = len(also) - MOST_CELLS
     return FindingEntry(kind, word, number, sentence, examples, also[:MOST_CELLS], max(more, 0))
 
@@ -386,14 +391,17 @@ def _examples(
         sentence = finding.note if finding else ""
         excerpts = result.evidence.excerpts if result.evidence else {}
         variants = f": {', '.join(result.variants)}" if result.variants else ""
+        is_question = result.turn == "question"
+        words = f", exchange {result.exchange}{', unary' if result.unary else ''}{variants}"
         yield FindingExample(
-            "Cassette",
-            result.cassette,
+            "Question" if is_question else "Cassette",
+            result.label if is_question else result.cassette,
             judge_command(group.judged.argument or group.name, result, finding),
             "" if sentence == first else sentence,
-            f", exchange {result.exchange}{', unary' if result.unary else ''}{variants}",
+            f". {result.requirement.removesuffix('.')}" if is_question else words,
             cells[id(result)].page_anchor,
             result.requests,
+            sides_of(finding) if is_question and finding else (),
             result.log,
             excerpts.get(finding.subject, ()) if finding else (),
         )

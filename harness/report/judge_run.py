@@ -43,10 +43,11 @@ def _merged(before: AdapterResults, after: AdapterResults) -> AdapterResults:
         suite=after.suite if after.suite == before.suite else "",
         cells=_merged_cells(before.cells, after.cells),
         second_turn=_merged_cells(before.second_turn, after.second_turn),
+        questions=_merged_cells(before.questions, after.questions),
     )
     shown = {
         finding.wire
-        for cell in merged.cells
+        for cell in merged.all_cells
         for finding in cell.findings
         if finding.reason == "declared"
     }
@@ -135,3 +136,5 @@ def _cells(key: str, adapter: AdapterResults) -> Iterator[Result]:
         yield replace(cell, adapter=key)
     for cell in adapter.second_turn:
         yield replace(cell, adapter=key, turn="second")
+    for cell in adapter.questions:
+        yield replace(cell, adapter=key)

@@ -60,8 +60,10 @@ def _kind(result: Result) -> str:
 
 
 def _case(result: Result) -> Element:
-    name = printable_lines(f"{result.case}[{column(result)}]")
-    case = Element("testcase", {"classname": printable_lines(result.spec), "name": name})
+    is_question = result.turn == "question"
+    label, group = (result.label, "questions") if is_question else (result.case, result.spec)
+    name = printable_lines(f"{label}[{column(result)}]")
+    case = Element("testcase", {"classname": printable_lines(group), "name": name})
     if result.verdict == "passed":
         return case
     words = VERDICTS[result.verdict].word

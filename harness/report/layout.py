@@ -28,7 +28,7 @@ class ReportError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PlacedResult:
-    """A result at its place. A result without a case is on no page."""
+    """A result at its place. A result without a case, or of a question, is on no page."""
 
     result: Result
     page: str
@@ -68,8 +68,8 @@ class PlacedResult:
 
     @property
     def label(self) -> str:
-        """The name of its case, else of its exchange."""
-        return self.result.case or self.result.place
+        """The name of its case or question, else of its exchange."""
+        return self.result.label
 
     @property
     def judge_command(self) -> str:
@@ -106,7 +106,7 @@ def place(
     cells = []
     for result in sorted(results, key=in_order):
         title = columns[column(result)]
-        if not result.case:
+        if not result.case or result.turn == "question":
             cells.append(PlacedResult(result, "", "", "", title))
             continue
         page = page_name(result.provider)

@@ -107,6 +107,8 @@ def _words(change: CellChange) -> str:
 
 
 def _cell_of(change: CellChange) -> str:
+    if change.cell.turn == "question":
+        return _text(change.place)
     return _text(f"{change.cell.spec} {change.cell.case} [{column(change.cell)}]")
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from harness.judging.results import VERDICTS, Result, Verdict, VerdictWords
 from harness.stream.printable import excerpt, plural
 
+from .asked import asked_questions
 from .aspect_counts import MAX_SENTENCE, Findings, block_of
 from .compare import KINDS, CellChange, ChangeKind, KindWords
 from .document import RESULTS, Header, Named, plan_of
@@ -125,7 +126,9 @@ NOTHING: Final[Mapping[str, Any]] = {
     "corner": "",
     "folded": (),
     "laws": {},
-    **dict.fromkeys(("rows", "checklists", "tables", "groups", "questions", "remarks"), ()),
+    **dict.fromkeys(
+        ("rows", "checklists", "tables", "groups", "asked", "questions", "remarks"), ()
+    ),
     **dict.fromkeys(
         ("streams", "adapters", "inputs", "worse", "losses", "loss_meanings", "files"), ()
     ),
@@ -161,6 +164,7 @@ def index_page(cells: Sequence[PlacedResult], header: Header, names: ReportNames
         "noun": "cell",
         "tables": tables(by_facts),
         "groups": finding_groups(by_facts),
+        "asked": asked_questions(cells, names.providers, names.columns),
         "remarks": _remarks(cells, names.providers),
         "adapters": [(adapter, names.columns[adapter.name]) for adapter in header.judged],
         "files": ["judge.json"],
@@ -228,7 +232,11 @@ def _matrix(cells: Sequence[PlacedResult], names: ReportNames) -> dict[str, Any]
     their number of cells. A pair without a comparison is an empty square.
     """
     with_case = any(cell.page for cell in cells)
-    results = [cell.result for cell in cells if with_case or block_of(cell.result) == "documented"]
+    results = [
+        cell.result
+        for cell in cells
+        if (cell.page if with_case else block_of(cell.result) == "documented")
+    ]
     pairs = {
         (pair.name, name): pair
         for name in names.columns
@@ -289,7 +297,7 @@ def _judged_sentences(
 
 def _first_finding(groups: Sequence[FactsCells], *, named: bool) -> str:
     """Return the first finding as a sentence, as in the terminal; "" if nothing is red."""
-    for block in ("documented", "second_turn"):
+    for block in ("documented", "second_turn", "questions"):
         for group in groups:
             for sentence, _, _ in group.findings if group.block == block else ():
                 name = f"{group.title}: " if named else ""
@@ -303,10 +311,14 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
         return f"{adapters}. A red number in a table leads to its findings."
     (adapter,) = header.judged
     own = {group.block: group.findings for group in groups}
-    first, second = (own.get(block, Findings([])) for block in ("documented", "second_turn"))
+    first, second, requests = (
+        own.get(block, Findings([])) for block in ("documented", "second_turn", "questions")
+    )
     findings = f"{plural(len(first), 'finding')} there"
     if number := len(second):
         findings += f" and {plural(number, 'finding')} in the second turn"
+    if number := len(requests):
+        findings += f"; its requests have {plural(number, 'finding')}"
     title = next(named.title for named in header.adapters if named.name == adapter.name)
     return (
         f"{title}, version {adapter.version}: {tally(first.cells).words} on the documented wire. It"

@@ -162,7 +162,6 @@ def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
         exchange=item.number,
         question=question.name,
         requirement=question.asks,
-        features=question.features,
         regression_of=question.threads,
         turn="question",
         block="documented",
@@ -177,12 +176,18 @@ def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
         findings = [error_finding(str(error), error.group)]
     else:
         blank = replace_fields(blank, log=reaction.log)
-        for loss in adapter.losses:
-            if loss.aspect in REQUESTS:
-                use.setdefault(loss, False)
-        judged = _judged(item, asked.prompt, reaction, adapter, use)
-        findings = [declared(each, adapter.losses, use) for each in judged]
+        own: LossUse = {loss: False for loss in adapter.losses if loss.aspect in REQUESTS}
+        judged = _judged(item, asked.prompt, reaction, adapter, own)
+        findings = [declared(each, adapter.losses, own) for each in judged]
+        blank = with_losses(blank, own, use)
     return row_of(blank, findings)
+
+
+def with_losses(blank: Row, own: LossUse, use: LossUse) -> Row:
+    """Return the row with the declared losses that concern it, and add them to ``use``."""
+    for loss, shown in own.items():
+        use[loss] = shown or use.get(loss, False)
+    return replace_fields(blank, declared={str(loss): shown for loss, shown in own.items()})
 
 
 def row_of(blank: Row, findings: Sequence[Finding]) -> Row:

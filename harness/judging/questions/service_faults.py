@@ -34,7 +34,7 @@ from ..aspect_run import JudgedExchange, LossUse
 from ..aspects import read_raw_facts
 from ..results import Result as Row
 from .comparison import found, leaves_of
-from .run import declared, row_of
+from .run import declared, row_of, with_losses
 
 MOST_ATTEMPTS: Final = 20
 """The number of equal requests after which an adapter counts as one that asks for ever. Then it
@@ -220,10 +220,9 @@ def _judge(item: FaultItem, adapter: Adapter, use: LossUse) -> Row:
     except AdapterError as error:
         return row_of(blank, [error_finding(str(error), error.group)])
     blank = with_fields(blank, log=reaction.transcript.log)
-    for loss in adapter.losses:
-        if loss.aspect == fault.aspect:
-            use.setdefault(loss, False)
-    findings = [declared(each, adapter.losses, use) for each in _judged(item, reaction)]
+    own: LossUse = {loss: False for loss in adapter.losses if loss.aspect == fault.aspect}
+    findings = [declared(each, adapter.losses, own) for each in _judged(item, reaction)]
+    blank = with_losses(blank, own, use)
     return row_of(blank, findings or [Finding(fault.aspect, "kept")])
 
 

@@ -1,0 +1,121 @@
+"""The questions about requests and failing services, one by one: the verdict of each as a stream
+and unary, its findings, and the reasons why others were not asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.judging.results import VERDICTS, Result, Verdict
+
+from .aspect_counts import block_of
+from .layout import PlacedResult
+from .tally import words_of_counts, worst
+from .text import slug
+
+MOST_SENTENCES: Final = 4
+"""Findings of one question that are listed."""
+
+Marks = Sequence[tuple[Verdict, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """One question of one provider."""
+
+    name: str
+    asks: str
+    """Its subject, as one sentence."""
+    provider: str
+    """The title of the provider."""
+    anchor: str
+    marks: tuple[Marks, Marks]
+    """The verdicts of its cells as a stream and unary, with their numbers."""
+    sentences: Sequence[tuple[str, str]]
+    """Its findings, each with the link to the findings of its aspect; "" without one."""
+    more: int
+    """The number of findings that are not listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestions:
+    """The questions of one adapter."""
+
+    title: str
+    words: str
+    """The number of questions that passed, of those that were asked."""
+    questions: Sequence[AskedQuestion]
+    not_asked: Sequence[tuple[str, Sequence[str]]]
+    """Each reason, with the names of the questions."""
+
+
+def asked_questions(
+    cells: Iterable[PlacedResult], providers: Mapping[str, str], columns: Mapping[str, str]
+) -> list[AskedQuestions]:
+    """Return the questions of each adapter that has some, by name."""
+    of_adapter: dict[str, list[Result]] = {name: [] for name in columns}
+    for cell in cells:
+        if block_of(cell.result) == "questions":
+            of_adapter[cell.name].append(cell.result)
+    several = len({cell.provider for own in of_adapter.values() for cell in own}) > 1
+    return [
+        _of_adapter(columns[name], own, providers if several else {})
+        for name, own in of_adapter.items()
+        if own
+    ]
+
+
+def _of_adapter(
+    title: str, cells: Sequence[Result], providers: Mapping[str, str]
+) -> AskedQuestions:
+    by_name: dict[tuple[str, str], list[Result]] = {}
+    reasons: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        by_name.setdefault((cell.question, cell.provider), []).append(cell)
+    asked = {
+        key: [cell for cell in own if cell.verdict != "not-run"] for key, own in by_name.items()
+    }
+    for (name, provider), own in by_name.items():
+        if not asked[name, provider]:
+            shown = f"{name} ({providers[provider]})" if provider in providers else name
+            reasons.setdefault(own[0].reason, {})[shown] = None
+    questions = [_question(own, providers) for own in asked.values() if own]
+    verdicts = Counter(worst(cell.verdict for cell in own) for own in asked.values() if own)
+    words = words_of_counts(
+        {str(verdict): count for verdict, count in verdicts.items()}, "question"
+    )
+    return AskedQuestions(
+        title, words, questions, [(reason, [*names]) for reason, names in reasons.items()]
+    )
+
+
+def _question(cells: Sequence[Result], providers: Mapping[str, str]) -> AskedQuestion:
+    first = cells[0]
+    links: dict[str, str] = {}
+    for cell in cells:
+        if cell.verdict == "error":
+            links.setdefault(cell.reason, "")
+        for finding in cell.red_findings:
+            if finding.subject in cell.aspects:
+                names = (cell.adapter, "questions", finding.subject)
+                links.setdefault(finding.sentence, "#" + ".".join(map(slug, names)))
+    return AskedQuestion(
+        first.question,
+        first.requirement,
+        providers.get(first.provider, ""),
+        ".".join(map(slug, ("asked", first.adapter, first.provider, first.question))),
+        (
+            _marks(cell for cell in cells if not cell.unary),
+            _marks(cell for cell in cells if cell.unary),
+        ),
+        [*links.items()][:MOST_SENTENCES],
+        max(len(links) - MOST_SENTENCES, 0),
+    )
+
+
+def _marks(cells: Iterable[Result]) -> Marks:
+    counts = Counter(cell.verdict for cell in cells)
+    return [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]]
