@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import warnings
 from collections.abc import Iterator
@@ -13,11 +14,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from harness.adapters.environment import CERTIFICATE
 from harness.stream.garbage_collector import collect_seldom
 
 # The modules and items stay in memory, so the garbage collector would only check them again and
 # again; see `pytest_collection_finish`.
 gc.disable()
+
+# A client reads the certificates that it trusts, the system's by default. This takes most of the time
+# of a small exchange, and no server of a test has a certificate of the system. See `tests/live`.
+os.environ.setdefault("SSL_CERT_FILE", str(CERTIFICATE))
 
 # No test depends on time or chance, or on an earlier run. `--hypothesis-profile random` searches with
 # new inputs in each run; pytest loads the profile that the option names after this file.
