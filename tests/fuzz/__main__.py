@@ -1,4 +1,4 @@
-"""The command ``python -m tests.fuzz [TARGET] [--executions N] [--corpus DIR] [--seed N]``.
+"""The command ``python -m tests.fuzz [TARGET] [--executions N] [--corpus DIR] [--seed N] [--whole]``.
 
 Without a target it runs all of them, which takes hours. Exit 0: no input raised an exception. Exit
 1: an input raised one; the input is kept in the corpus as ``found-…``, so the next run starts with
@@ -29,7 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("target", nargs="?", choices=TARGETS)
     parser.add_argument(
-        "--executions", type=int, default=1_000_000, help="of each target (default: a million)"
+        "--executions",
+        type=int,
+        default=1_000_000,
+        help="of each target, after those of its first inputs (default: a million)",
     )
     parser.add_argument(
         "--corpus",
@@ -38,6 +41,11 @@ def main(arguments: list[str] | None = None) -> int:
         help="where inputs are kept from run to run (default: build/fuzz)",
     )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--whole",
+        action="store_true",
+        help="keep the first inputs whole: a short run starts sooner",
+    )
     parsed = parser.parse_args(arguments)
     bound_memory()
     red = False
@@ -45,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name in [parsed.target] if parsed.target else TARGETS:
             fuzzer = Fuzzer(in_time(TARGETS[name].run), TAKEN, WORDS, parsed.seed)
             try:
-                _run(name, TARGETS[name], fuzzer, parsed.executions, parsed.corpus / name)
+                _run(name, TARGETS[name], fuzzer, parsed)
             finally:
                 red |= bool(fuzzer.result.findings)
     except KeyboardInterrupt:
@@ -53,14 +61,14 @@ def main(arguments: list[str] | None = None) -> int:
     return int(red)
 
 
-def _run(name: str, target: Target, fuzzer: Fuzzer, executions: int, folder: Path) -> None:
-    result = fuzzer.result
+def _run(name: str, target: Target, fuzzer: Fuzzer, parsed: argparse.Namespace) -> None:
+    result, folder = fuzzer.result, parsed.corpus / name
     kept = [path.read_bytes() for path in sorted(folder.glob("*"))] if folder.is_dir() else []
-    fuzzer.begin(kept, target.corpus())
+    fuzzer.begin(kept, target.corpus(), cut_down=not parsed.whole)
     started, at_start, reported = process_time(), result.executions, monotonic()
     try:
         print(f"{name}: {_counts(result)} at the start", flush=True)
-        while result.executions < executions:
+        while result.executions - at_start < parsed.executions:
             fuzzer.once()
             if monotonic() - reported > PROGRESS_EVERY_S:
                 reported = monotonic()

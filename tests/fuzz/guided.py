@@ -55,8 +55,10 @@ class Fuzzer:
         self._words: list[bytes] = []
         self._known = {NOTHING}
 
-    def begin(self, kept: Iterable[bytes], first: Iterable[bytes]) -> None:
-        """Read the corpus of an earlier run, then the first corpus.
+    def begin(
+        self, kept: Iterable[bytes], first: Iterable[bytes], *, cut_down: bool = True
+    ) -> None:
+        """Read the corpus of an earlier run, then the first corpus, which is cut down.
 
         Inputs that take no new edge are dropped.
         """
@@ -66,7 +68,7 @@ class Fuzzer:
             self._read(data, cut_down=False)
         for data in first:
             if len(data) <= LONGEST:
-                self._read(data)
+                self._read(data, cut_down=cut_down)
         self.result.kept = self.result.kept or [b""]
         self.result.started = self.result.edges
 
