@@ -24,7 +24,6 @@ from harness.cassettes.load import load
 from harness.dialects import DIALECTS
 from harness.judging.judge import Cell, NormalizedOnce
 from harness.providers import PROVIDERS
-from harness.specs.kept import Kept
 from harness.specs.models import LAYERS, Case, Feature
 from harness.specs.reader import is_features, is_spec, read_features, read_spec
 
@@ -74,7 +73,6 @@ class Project:
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
         self._load_small = lru_cache(maxsize=KEPT_SMALL)(lambda path, changed: load(path))
         self.normalize = NormalizedOnce()
-        self.kept: Kept | None = None
         self.folder = folder
         """The folder with the modules and programs of the user's adapters."""
         self._targets: dict[str, Adapter] = {}
@@ -197,7 +195,6 @@ class Project:
             losses={name: [*map(str, dialect.losses)] for name, dialect in DIALECTS.items()},
             today=today,
             adapters={named.name: named.dialect for named in self.adapters.values()},
-            kept=self.kept,
         )
 
     def cassette_path(self, name: str) -> Path:

@@ -9,12 +9,12 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
+from harness.cassettes.redaction.secrets import mask
 from harness.judging.explain import explain
 from harness.judging.results import VERDICTS, Result, Verdict, brief, encode
 from harness.stream.printable import printable, printable_lines
 
 from .failures import HarnessFailure, HarnessWarning
-from .mask import mask_for
 from .paths import relative_path
 from .project import pytest_options
 
@@ -34,7 +34,7 @@ class ResultItem(pytest.Item):
             result = brief(result)
         else:
             result = replace(result, command=self.command(*options))
-        self.result = mask_for(self).value(result)
+        self.result = mask().value(result)
         return self.result
 
     @property

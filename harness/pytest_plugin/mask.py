@@ -10,7 +10,6 @@ from __future__ import annotations
 import linecache
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -35,7 +34,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if is_ours(item):
-        _mask_report(report, partial(mask_for, item))
+        _mask_report(report, _mask)
     return report
 
 
@@ -53,7 +52,7 @@ def masked_prints(config: pytest.Config) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True, trylast=True)  # while pytest's own capture is active
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    if not is_ours(item) or getattr(item, "quiet", None):
+    if not is_ours(item):
         return (yield)
     with masked_prints(item.config):
         return (yield)
@@ -142,18 +141,6 @@ def _mask_warning(warning: warnings.WarningMessage) -> None:
 def masked(text: str) -> str:
     """Return a text for the terminal, without secrets."""
     return _mask().text(text)
-
-
-def mask_for(item: pytest.Item) -> Mask:
-    """Return the mask for the output of an item. A cell that runs only our own code does not set
-    secrets, so all such cells share one mask.
-    """
-    return _mask_of_run(item.config) if getattr(item, "quiet", None) else _mask()
-
-
-@lru_cache(maxsize=1)
-def _mask_of_run(config: pytest.Config) -> Mask:
-    return _mask()
 
 
 def _mask() -> Mask:

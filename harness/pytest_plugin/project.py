@@ -13,7 +13,6 @@ from harness.adapters import AdapterError
 from harness.project.configuration import found_from
 from harness.project.project import Project
 
-from .kept_specs import kept_specs
 from .mask import masked_prints, usage_error
 from .paths import relative_path, spec_roots
 
@@ -36,7 +35,6 @@ def project_of(config: pytest.Config) -> Project:
                 )
         except AdapterError as error:
             raise usage_error(f"configuration of adapters: {error}") from None
-        config.stash[_PROJECT].kept = kept_specs(config)
     return config.stash[_PROJECT]
 
 

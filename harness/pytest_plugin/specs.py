@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import pytest
 from msgspec.structs import replace
-from pluggy import HookRelay
 
 from harness.adapters import AdapterError
 from harness.cassettes import CassetteError
@@ -34,7 +33,6 @@ from .filling import Written, written_of
 from .items import ResultItem
 from .paths import id_of_file
 from .project import project_of
-from .quiet import QuietHooks
 
 WITH_PATH: Final = frozenset(EXACT) - {"extra"}
 """The reasons of findings with a path in the expectation."""
@@ -54,18 +52,15 @@ class SpecFile(pytest.File):
     """A spec file. Its items are its cells."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        project = project_of(self.config)
         try:
             cells = cells_of_spec(self.path, self.config)
         except SpecError as error:
             raise self.CollectError(str(error)) from None
-        hooks = QuietHooks(self)
         for name, cell in cells:
             # The whole id is given, because pytest 9 would make it from the name. Then --lf would
             # not find the item.
             nodeid = f"{self.nodeid}::{name}"
-            quiet = hooks if project.adapter(cell.column) is None else None
-            yield CellItem.from_parent(self, name=name, nodeid=nodeid, cell=cell, quiet=quiet)
+            yield CellItem.from_parent(self, name=name, nodeid=nodeid, cell=cell)
 
 
 def cells_of_spec(path: Path, config: pytest.Config) -> list[tuple[str, Cell]]:
@@ -96,17 +91,12 @@ def provider_of(project: Project, cell: Cell) -> str | None:
 class CellItem(ResultItem):
     """One cell: ``spec.yaml::case[column]``."""
 
-    def __init__(self, *, cell: Cell, quiet: QuietHooks | None, **kwargs: Any) -> None:
+    def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cell = cell
-        self.quiet = quiet
         self.fill: Written | None = None
         for feature in cell.case.features:
             self.keywords[feature] = True
-
-    @property
-    def ihook(self) -> HookRelay:
-        return cast(HookRelay, self.quiet) if self.quiet else super().ihook
 
     def runtest(self) -> None:
         project = project_of(self.config)

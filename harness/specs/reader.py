@@ -22,7 +22,6 @@ from harness.cassettes.yaml import YamlError, parse_located
 from harness.stream.json_path import Steps
 
 from .checks import KnownNames, case_faults, repeated
-from .kept import Kept, keep, key_of, recall
 from .lines import DEPTH, Lines
 from .models import FORMAT, PATTERNS, Case, Feature, FeaturesFile, SpecFile
 from .spec_error import SpecError
@@ -65,14 +64,12 @@ def read_spec(
     losses: Mapping[str, Collection[str]],
     today: date | None = None,
     adapters: Mapping[str, str] | None = None,
-    kept: Kept | None = None,
 ) -> list[Case]:
     """Return the cases of a spec file, in its order.
 
-    ``path`` is for errors, and names the file in ``kept``, which has the data of files that were
-    read before. ``losses`` maps a dialect to the names of its declared losses, ``adapters`` the
-    name of a user's adapter to the dialect that it is compared with. Without ``today`` no mark
-    expires. Raises `SpecError`, and nothing else, with every problem of the file.
+    ``path`` is for errors. ``losses`` maps a dialect to the names of its declared losses,
+    ``adapters`` the name of a user's adapter to the dialect that it is compared with. Without
+    ``today`` no mark expires. Raises `SpecError`, and nothing else, with every problem of the file.
     """
     known = KnownNames(dialects, providers, features, losses, today, adapters or {})
 
@@ -80,14 +77,7 @@ def read_spec(
         yield from repeated(data.get("cases"), "cases", "case", line)
         yield from case_faults(data, known)
 
-    key = key_of(text, known, kept.version) if kept else ""
-    recalled = recall(kept.read(path), key, text) if kept else None
-    if recalled is not None:
-        file, line = recalled
-    else:
-        file, line, data = _read(text, path, SpecFile, check)
-        if kept is not None:
-            kept.write(path, keep(key, data, line))
+    file, line = _read(text, path, SpecFile, check)
     for index, case in enumerate(file.cases):
         case.place(partial(_line_below, line, ("cases", index)))
     return list(file.cases)
@@ -101,7 +91,7 @@ def read_features(text: str, path: str) -> list[Feature]:
     def check(data: Any, line: _Line) -> Iterator[Fault]:
         return repeated(data.get("features"), "features", "id", line)
 
-    file, _, _ = _read(text, path, FeaturesFile, check)
+    file, _ = _read(text, path, FeaturesFile, check)
     return list(file.features)
 
 
@@ -119,8 +109,8 @@ def _is_ours(text: str) -> bool:
 
 def _read(
     text: str, path: str, model: type[_File], check: Callable[[Any, _Line], Iterator[Fault]]
-) -> tuple[_File, Lines, dict[str, Any]]:
-    """Return the file as a model, the lines of its paths, and its data."""
+) -> tuple[_File, Lines]:
+    """Return the file as a model, and the lines of its paths."""
     data, line = _parse(text, path)
     version = data.get("harness")
     if isinstance(version, int | float) and version > FORMAT:
@@ -133,7 +123,7 @@ def _read(
     faults.extend(islice(check(data, line), MAX_PROBLEMS + 1))
     if file is None or faults:
         raise SpecError(path, _problems(faults, line))
-    return file, line, data
+    return file, line
 
 
 def _parse(text: str, path: str) -> tuple[dict[str, Any], Lines]:
