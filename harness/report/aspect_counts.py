@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Protocol, get_args
@@ -84,7 +84,7 @@ class Loss:
         words, note = f"{self.aspect} {self.verdict}".replace("_", " "), self._words
         if self.findings[0].is_crash and self.aspect == NEEDLESS_ERROR:
             words, _, note = note.partition(": ")
-        head = f"{words} in {len(self.cells):,} cells" if len(self.cells) > 1 else words
+        head = " ".join(filter(None, (words, number_of(self.cells))))
         return ": ".join(filter(None, (head, self._contrast, note)))
 
     @property
@@ -119,6 +119,14 @@ class Loss:
         at = places[plainest_at([self.cells[at] for at in places], typical=True)]
         self.cells.insert(0, self.cells.pop(at))
         self.findings.insert(0, self.findings.pop(at))
+
+
+def number_of(cells: Sequence[Result]) -> str:
+    """Return ``in 2 cells``, or ``in 2 questions`` for those of questions; "" for one."""
+    noun, number = "cells", len(cells)
+    if cells[0].turn == "question":
+        noun, number = "questions", len({cell.question for cell in cells})
+    return f"in {number:,} {noun}" if number > 1 else ""
 
 
 def _pair_of(finding: Finding) -> str:

@@ -30,6 +30,7 @@ from .aspect_counts import (
     hint_of_all,
     hints_of,
     is_of_error,
+    number_of,
     red_aspects,
     square,
 )
@@ -370,7 +371,7 @@ def _error(
 def _entry(
     kind: str, word: str, sentence: str, alike: Sequence[Result], examples: Sequence[FindingExample]
 ) -> FindingEntry:
-    number = f"in {plural(len(alike), 'cell')}" if len(alike) > 1 else ""
+    number = number_of(alike)
     also = [
         result.label if result.turn == "question" else result.place
         for result in alike[len(examples) :]

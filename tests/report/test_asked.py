@@ -12,6 +12,8 @@ from harness.judging.judge_results import JudgeResults, decode_results, encode_r
 from harness.judging.results import Result
 from harness.report import Run, compare_runs, render, render_index
 from harness.report.asked import asked_questions
+from harness.report.aspect_counts import Findings
+from harness.report.aspect_text import results_text
 from harness.report.judge_run import compared_runs, merge_results, run_of
 from harness.report.matrix import matrix_files
 from harness.report.placed import placed
@@ -127,3 +129,14 @@ def test_the_matrix_has_the_requests_of_each_adapter() -> None:
 
     assert "Requests by question" in files["shim/index.html"]
     assert 'id="questions"' in files["index.html"]
+
+
+def test_a_finding_counts_its_questions_and_names_their_cells() -> None:
+    rows = (row("settings-zero"), row("settings-zero", unary=True), row("other"))
+    [loss] = Findings(rows).losses
+
+    assert loss.sentence == "settings lost in 2 questions: temperature 0.0 is not sent"
+    [loss] = Findings(rows[:2]).losses
+    assert loss.sentence == "settings lost: temperature 0.0 is not sent"
+    text = results_text(judged(*rows).adapters[0])
+    assert "  also in gemini-api: settings-zero (unary), gemini-api: other\n" in text
