@@ -156,6 +156,7 @@ class Reason:
 
 
 NOT_REQUESTED: Final = "not-requested"
+UNDECLARED: Final = "undeclared"
 TOO_DEEP: Final = "too-deep"
 DRAFTS_MISSING: Final = "drafts-missing"
 NOTHING_RECORDED: Final = "nothing-recorded"
@@ -175,6 +176,7 @@ REASONS: Final[Mapping[str, Reason]] = {
     # why an aspect is not asked or not carried
     "not-on-wire": Reason("the wire that the adapter asked does not have it"),
     NOT_REQUESTED: Reason("the recorded request asks for it, the adapter's does not"),
+    UNDECLARED: Reason("the recorded request declares no such tool"),
     TOO_DEEP: Reason("a call's arguments nest too deeply to be compared"),
     "in-header": Reason("it is in a header of the answer, and the adapter gets only the body"),
     "default-tier": Reason("the answer has the default tier, which everybody pays"),

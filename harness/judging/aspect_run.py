@@ -28,9 +28,9 @@ from harness.facts import (
     finish_class,
     in_doubles,
 )
-from harness.facts.finding import NOT_REQUESTED
+from harness.facts.finding import NOT_REQUESTED, UNDECLARED
 from harness.pipeline.replay import cut_reads
-from harness.providers import GENERATE_CONTENT, Provider, declared_tools
+from harness.providers import GENERATE_CONTENT, Provider, declared_tools, declares_known_tools
 from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
@@ -339,15 +339,22 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter, use: LossUse) -> 
 
 def without_unrequested(findings: list[Finding], exchange: Exchange, body: bytes) -> list[Finding]:
     """Return the findings of a second request. What the adapter's request does not ask for can't be
-    in its history, and nobody knows whether the service would refuse it there.
+    in its history, and nobody knows whether the service would refuse it there. Tools of the
+    provider that the recorded request does not declare are those of a stored prompt or answer,
+    which the adapter does not have.
     """
-    unasked: set[str] = {*not_requested(exchange.request, body)} if exchange.request else set()
+    recorded = exchange.request
+    if recorded is None:
+        return findings
+    unasked: dict[str, str] = dict.fromkeys(not_requested(recorded, body), NOT_REQUESTED)
     if "text" in unasked:
-        unasked |= {finding.subject for finding in findings}
-    elif unasked & {"server_tools", "citations"}:
-        unasked.add(ACCEPTED)
+        unasked |= dict.fromkeys((finding.subject for finding in findings), NOT_REQUESTED)
+    elif unasked.keys() & {"server_tools", "citations"}:
+        unasked[ACCEPTED] = NOT_REQUESTED
+    if not declares_known_tools(recorded.body):
+        unasked.setdefault("server_tools", UNDECLARED)
     return [
-        Finding(finding.subject, "not_asked", NOT_REQUESTED)
+        Finding(finding.subject, "not_asked", unasked[finding.subject])
         if finding.red and finding.subject in unasked
         else finding
         for finding in findings

@@ -20,7 +20,13 @@ from .provider import (
     Provider,
 )
 from .request_rules import RequestRule, RequestRules
-from .request_tools import DeclaredTools, asked_features, declared_tools, server_tools
+from .request_tools import (
+    DeclaredTools,
+    asked_features,
+    declared_tools,
+    declares_known_tools,
+    server_tools,
+)
 from .table import PROVIDERS
 
 __all__ = [
@@ -43,6 +49,7 @@ __all__ = [
     "asked_features",
     "canonical_form",
     "declared_tools",
+    "declares_known_tools",
     "detect_provider",
     "is_decision",
     "json_schema",

@@ -46,16 +46,25 @@ _OF_THE_CLIENT: Final = ("bash", "text_editor", "computer", "memory", "local_she
 
 def server_tools(request_body: bytes) -> tuple[dict[str, Json], ...]:
     """Return the tools of a request that the provider runs, as the request has them."""
-    tools = _asked(request_body).get("tools")
-    given = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-    return tuple(tool for tool in given if not _is_function(tool))
+    tools = objects_in(_asked(request_body).get("tools"))
+    of_client = (str(tool.get("type")).startswith(_OF_THE_CLIENT) for tool in tools)
+    return tuple(
+        tool
+        for tool, runs in zip(tools, of_client, strict=True)
+        if not (runs or _is_function(tool))
+    )
+
+
+def declares_known_tools(request_body: bytes) -> bool:
+    """Return whether a request declares a tool that is no function: the provider knows it."""
+    asked = _asked(request_body)
+    tools = objects_in(asked.get("tools"))
+    return bool(asked.get("mcp_servers")) or not all(map(_is_function, tools))
 
 
 def _is_function(tool: dict[str, Json]) -> bool:
-    kind = tool.get("type")
-    if any(name in tool for name in _DECLARED) or str(kind).startswith(_OF_THE_CLIENT):
-        return True
-    return "name" in tool and kind in _FUNCTIONS
+    is_declared = any(name in tool for name in _DECLARED)
+    return is_declared or ("name" in tool and tool.get("type") in _FUNCTIONS)
 
 
 def asked_features(request_body: bytes) -> frozenset[str]:

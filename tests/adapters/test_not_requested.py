@@ -20,6 +20,7 @@ from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import ASKS, EXCHANGE, URL, function_adapter
 
 USER = {"contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]}
+FUNCTION: dict[str, Any] = {"type": "function", "name": "f", "parameters": {}}
 SEARCH: dict[str, Any] = {"googleSearch": {}}
 GROUNDED = {"groundingChunks": [{"web": {"uri": "https://example.org/a"}}]}
 LOGS = {"chosenCandidates": [{"token": "Hi", "logProbability": -0.25}]}
@@ -135,10 +136,13 @@ def test_a_stored_answer_is_not_asked_of_a_client_that_asks_for_a_new_one() -> N
 @pytest.mark.parametrize(
     ("asked", "sent", "not_asked"),
     [
-        ({}, {}, set()),
+        ({}, {}, {"server_tools"}),
+        ({"tools": [FUNCTION]}, {"tools": [FUNCTION]}, {"server_tools"}),
+        ({"tools": [FUNCTION, {"type": "local_shell"}]}, {}, set()),
         ({"tools": [SEARCH]}, {"tools": [SEARCH]}, set()),
         ({"tools": [SEARCH]}, {}, {"accepted", "server_tools"}),
-        (LOGPROBS, {}, set()),
+        ({"mcp_servers": [{}]}, {"mcp_servers": [{}]}, set()),
+        (LOGPROBS, {}, {"server_tools"}),
         (TWO, {}, {"accepted", "server_tools", "ids"}),
     ],
 )

@@ -62,8 +62,11 @@ CRASH: Final = "A crash is no report"
 """The heading above the tables of crashes."""
 INVENTED: Final = {"needless_error", "accepted"}
 """The aspects that no wire has: one that an adapter does not invent has no verdict."""
-TOOLS: Final = ("clock", "alarm")
-"""The tools that the request of every example declares."""
+TOOLS: Final[list[Json]] = [
+    {"functionDeclarations": [{"name": "clock"}, {"name": "alarm"}]},
+    {"googleSearch": {}},
+]
+"""The tools that the requests of every example declare."""
 
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 
@@ -135,9 +138,8 @@ def exchange_of(block: dict[str, Any]) -> Exchange:
         messages = [message(shown) for shown in block["wire"]]
         provider, url = "gemini-api", f"{host}/models/m:streamGenerateContent?alt=sse"
     body = "".join(f"data: {json.dumps(message)}\r\n\r\n" for message in messages)
-    tools = [{"functionDeclarations": [{"name": name} for name in TOOLS]}]
     return Exchange(
-        Request("POST", url, body=json.dumps({"contents": [], "tools": tools}).encode()),
+        Request("POST", url, body=json.dumps({"contents": [], "tools": TOOLS}).encode()),
         200,
         {"Content-Type": ["text/event-stream"]},
         ((None, body.encode()),),
@@ -177,7 +179,7 @@ def judged(example: Example) -> tuple[Mapping[str, AspectVerdict], Mapping[str, 
     exchange = exchange_of(block)
     stated = Adapter(name="example", model=FACTS, run=lambda exchange, options: Output([]))
     if example.part == "The second turn":
-        body = json.dumps({"contents": given}).encode()
+        body = json.dumps({"contents": given, "tools": TOOLS}).encode()
         adapter = replace(stated, second_request=lambda exchange, options: body)
         [result] = judge_second_turns([JudgedExchange("page", 1, exchange)], [adapter])
         return result.aspects, {finding.subject: finding for finding in result.findings}

@@ -37,6 +37,7 @@ from harness.facts import (
 )
 from harness.facts.finding import MAX_SIDE, REASONS
 from harness.facts.known_model import judge_account
+from harness.judging.aspect_run import without_unrequested
 from harness.judging.aspects import judge_exchange
 from harness.judging.judge import Cell, judge
 from harness.judging.laws import LAWS
@@ -47,7 +48,7 @@ from harness.pipeline.replay import replay
 from harness.providers.oracle import gather_messages, read_messages
 from harness.providers.second_turn import result_with_image
 from harness.specs.models import Case
-from harness.stream.exchange import Exchange, Origin
+from harness.stream.exchange import Exchange, Origin, Request
 from harness.stream.json_codec import Json
 from tests.support.facts_adapters import facts_adapter
 from tests.support.second_turn import judge_second_turn
@@ -313,6 +314,14 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "not-requested": (
         lambda: judged(stop(text()), Text("Hello"), STOP, unasked={"text": "not-requested"}),
         "the recorded request asks for it, the adapter's does not",
+    ),
+    "undeclared": (
+        lambda: without_unrequested(
+            [Finding("server_tools", "lost")],
+            replace(HELLO, request=Request("POST", "https://a.example", {}, b"{}")),
+            b"{}",
+        ),
+        "the recorded request declares no such tool",
     ),
     "too-deep": (
         lambda: judged(stop(text()), Text("Hello"), STOP, unasked={"text": "too-deep"}),
