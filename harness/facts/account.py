@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, nests_deeply
 
 from .finding import Aspect
 from .finish import CONTINUATION, is_malformed
@@ -279,8 +279,10 @@ class Facts:
 
 def arguments_of(text: str) -> Json:
     """Return the object in the JSON text of a call's arguments, ``{}`` for an empty text; the text
-    itself if it is not an object.
+    itself if it is not an object, or nests too deeply to be compared.
     """
+    if nests_deeply(text.encode("utf-8", "surrogatepass")):
+        return text
     try:
         value = json.loads(text or "{}")
     except (ValueError, RecursionError):

@@ -8,11 +8,11 @@ for programs: ``{"text": …}``, ``{"thought": …}``, ``{"call": {"id", "name",
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any, Final, get_args
 
-from harness.stream.json_codec import MAX_NESTING, Json, nests_deeply
+from harness.stream.json_codec import MAX_NESTING, Json
 from harness.stream.printable import short_json, shorten
 
 from .finish import FinishClass, finish_class
@@ -123,6 +123,7 @@ _KINDS: Final[dict[str, type[Any]]] = {
     "restart": Restart,
 }
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+DEEP: Final = f"nests deeper than {MAX_NESTING} levels"
 _JSON: Final = (dict, list, str, int, float, bool, type(None))
 _TYPES: Final[dict[tuple[str, str], tuple[tuple[type, ...], str]]] = {
     ("text", "text"): ((str,), "a string"),
@@ -148,7 +149,9 @@ _EXPECTED: Final = f"expected one of {', '.join(kind.__name__ for kind in _KINDS
 
 
 def check_fact(value: object) -> Fact:
-    """Return the same value, if it is a fact whose fields have the right types. Raises `NoFact`."""
+    """Return the same value, if it is a fact whose fields have the right types. Arguments that nest
+    too deeply become a text, which no call of the wire has. Raises `NoFact`.
+    """
     name = _NAMES.get(type(value))
     if name is None:
         kind = type(value).__name__
@@ -169,8 +172,10 @@ def check_fact(value: object) -> Fact:
                 f"{place} is {kind} {shorten(repr(content), 80)}; expected {expected}",
                 f"{place}; expected {expected}",
             )
-        is_json = field.name == "arguments" or not isinstance(content, str)
-        if is_json and (fault := _json_fault(content)):
+        fault = "" if isinstance(content, str) else _json_fault(content)
+        if fault == DEEP and isinstance(value, Call):
+            return replace(value, arguments=f"… ({DEEP})")
+        if fault:
             raise NoFact(f"{type(value).__name__}.{field.name} {fault}")
     return value  # type: ignore[return-value]  # its type is a key of _NAMES
 
@@ -182,17 +187,12 @@ def _way_to_text(content: object) -> str:
 
 
 def _json_fault(content: Json) -> str:
-    """Return why a value is not JSON data that can be compared, else "". A text is a JSON
-    document.
-    """
-    deep = f"nests deeper than {MAX_NESTING} levels"
-    if isinstance(content, str):
-        return deep if nests_deeply(content.encode("utf-8", "surrogatepass")) else ""
+    """Return why a value is not JSON data that can be compared, else ""."""
     rest, values = [(content, 0)], 0
     while rest:
         (item, depth), values = rest.pop(), values + 1
         if depth > MAX_NESTING or values > MAX_VALUES:
-            return deep if depth > MAX_NESTING else f"has more than {MAX_VALUES:,} values"
+            return DEEP if depth > MAX_NESTING else f"has more than {MAX_VALUES:,} values"
         match item:
             case dict() if all(isinstance(key, str) for key in item):
                 rest += [(inner, depth + 1) for inner in item.values()]

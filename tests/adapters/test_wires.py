@@ -378,12 +378,14 @@ def test_a_step_that_can_not_be_joined_is_said(events: list[Any], why: str) -> N
     assert why in refused("interactions", *events)
 
 
-def test_a_fact_that_nests_too_deeply_is_said() -> None:
+def test_arguments_that_nest_too_deeply_become_a_text() -> None:
     deep: Any = {}
     for _ in range(400):
         deep = {"a": deep}
     whole = [START, block(0, type="tool_use", id="t", name="f", input=deep), stop(0)]
-    assert "nests deeper" in refused("anthropic-messages", *whole)
+    assert facts("anthropic-messages", *whole)[-1] == Call(
+        "t", "f", "… (nests deeper than 200 levels)"
+    )
 
 
 RUN = {"threadId": "t", "runId": "r"}

@@ -9,7 +9,6 @@ only where Google is the writer, in a recording, by the oracles.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 from typing import Final
 
 from harness.facts import Entry, NoFact, Raised, check_fact
@@ -62,9 +61,8 @@ def read_reply(reply: Reply, wire: str, *, streamed: bool | None = None) -> None
     reader.close()
     facts = [*reader.facts, *([[]] * (len(entries) - len(reader.facts)))]
     try:
-        for fact in chain.from_iterable(facts):
-            check_fact(fact)
-    except NoFact as error:  # too deep, or too large
+        facts = [[check_fact(fact) for fact in given] for given in facts]
+    except NoFact as error:  # too large
         facts, fault = [[]] * len(entries), str(error)
     reply.entries = [
         Entry(native, tuple(given)) for native, given in zip(entries, facts, strict=True)
