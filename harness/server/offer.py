@@ -91,8 +91,8 @@ class Offer(AbstractContextManager["Offer"]):
         """The number of answered turns."""
         return len(self._histories)
 
-    def answer(self, request: HttpRequest) -> tuple[ServedAnswer, ServedRequest]:
-        """Return the answer to a request, and its entry in `requests`."""
+    def answer(self, request: HttpRequest) -> ServedAnswer:
+        """Return the answer to a request, which is then one of `requests`."""
         path = unquote(urlsplit(request.url).path)
         below = path.removeprefix(self._below)
         identity = identify(request.method, below, request.body)
@@ -105,7 +105,7 @@ class Offer(AbstractContextManager["Offer"]):
             answer = replace(answer, notes=(*answer.notes, note))
         entry = served_request(request, answer, below, time.monotonic(), generates)
         self._requests.append(entry)
-        return answer, entry
+        return answer
 
     def _generated(self, request: HttpRequest, path: str, identity: Identity) -> ServedAnswer:
         turn, history = len(self._histories), _history(request.body)

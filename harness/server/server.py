@@ -174,7 +174,7 @@ class Server(Listener):
 
     @property
     def requests(self) -> list[ServedRequest]:
-        """The requests that this server got, in order: at most the last `MAX_REQUESTS`."""
+        """The requests that are not for an offer, in order: at most the last `MAX_REQUESTS`."""
         return list(self._requests)
 
     @property
@@ -195,7 +195,7 @@ class Server(Listener):
         if offer is None and len(self._offers) == 1 and not endpoint.placed and not name:
             (offer,) = self._offers.values()
         if offer is not None:
-            answer, entry = offer.answer(request)
+            answer = offer.answer(request)
         else:
             if name and 0 < int(name[1:]) <= self._offered:
                 note = f"the offer /{name} is closed; this request is too late"
@@ -204,7 +204,8 @@ class Server(Listener):
                 answer = endpoint.answer(request)
             identity = detect_provider(request.method, request.url, request.body, b"")
             generates = asks_model(identity, request.url)
-            entry = served_request(request, answer, path, time.monotonic(), generates)
-        self._requests.append(entry)
+            self._requests.append(
+                served_request(request, answer, path, time.monotonic(), generates)
+            )
         answer = replace(answer, headers=moved(answer.headers, self.base_url))
         return answer, endpoint.options
