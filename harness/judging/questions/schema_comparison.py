@@ -161,7 +161,7 @@ def _read(schema: JsonObject, raw: Json, path: str) -> _Node:
         values, nullable = [value for value in values if value is not None], True
     properties = schema.get("properties")
     properties = properties if isinstance(properties, Mapping) else {}
-    order = schema.get("propertyOrdering")
+    order = dict.fromkeys(map(str, [*_list(schema.get("propertyOrdering")), *properties]))
     branches = [branch for name in _ALTERNATIVES for branch in _list(schema.get(name))]
     if len(types - {"null"}) > 1 and not branches:
         branches = [{"type": kind} for kind in sorted(types - {"null"})]
@@ -183,7 +183,7 @@ def _read(schema: JsonObject, raw: Json, path: str) -> _Node:
             for name in (*LIMITS, "additionalProperties")
             if name in schema and not (name == "format" and schema[name] == "enum")
         },
-        tuple(map(str, order)) if isinstance(order, list) else tuple(properties),
+        tuple(order),
     )
 
 
@@ -278,13 +278,18 @@ class _Comparison:
             sent += self._sent.node(branch, "", ())[0].values or ()
         texts = all(isinstance(value, str) for value in asked)
         words = pair.sent.description
-        missing = [value for value in asked if not _has(sent, value)]
+        takes_texts = _takes_texts(pair.sent)
+        missing = [value for value in asked if not _has(sent, value, as_text=takes_texts)]
         if not texts and all(_said(value, words) for value in missing):
             missing = []
         word = "const" if pair.asked.is_constant else "enum"
         if missing:
-            lost = pair.lacks(word, f"{word} {_short(missing)}", missing)
-            yield lost if texts else replace(lost, aspect="limits")
+            subject = f"{word} {_short(missing)}"
+            red = pair.lacks(word, subject, missing)
+            if not takes_texts and all(_has(sent, value, as_text=True) for value in missing):
+                kind = ", ".join(sorted(pair.sent.types))
+                red = pair.differs(word, subject, f"is sent as texts, of the type {kind}", missing)
+            yield red if texts else replace(red, aspect="limits")
         elif made := [
             value for value in sent if texts and value is not None and value not in asked
         ]:
@@ -314,7 +319,7 @@ class _Comparison:
             yield pair.lacks("required", f"required {_short(lost)}", required)
         if more := sorted(here.required - there.required):
             yield pair.differs("required", f"{_short(more)}", "was made required", required)
-        asked = [name for name in there.properties if name in here.properties]
+        asked = [name for name in there.order if name in here.properties]
         sent = [name for name in here.order if name in there.properties]
         if self._ordered and not made and sent != asked:
             yield pair.differs("order", "the order", f"is sent as {', '.join(sent)}", asked)
@@ -403,11 +408,19 @@ def _inner_schemas(pair: _Pair) -> Iterator[tuple[tuple[Json, Json], str]]:
         yield (asked, sent), ".additionalProperties"
 
 
-def _has(values: list[Json], value: Json) -> bool:
-    """Return whether an enum has a value; a number also as a text."""
+def _takes_texts(node: _Node) -> bool:
+    """Return whether texts in an enum can be its values: not of a number or a boolean, unless it
+    has the format ``enum`` of Vertex AI.
+    """
+    formatted = isinstance(node.raw, Mapping) and node.raw.get("format") == "enum"
+    return formatted or not node.types & {"integer", "number", "boolean"}
+
+
+def _has(values: list[Json], value: Json, *, as_text: bool) -> bool:
+    """Return whether an enum has a value. ``as_text``: also as a text."""
     if isinstance(value, str):
         return value in values
-    return any(same_json(each, value) or each == _text(value) for each in values)
+    return any(same_json(each, value) or (as_text and each == _text(value)) for each in values)
 
 
 def _text(value: Json) -> str:
