@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 
 import harness
+from harness.judging.questions.comparison import found
+from tests.corpus import own_requests
+from tests.corpus.own_requests import accusations
 from tests.corpus.walk import (
     MAX_EXCEPTIONS,
     FileResult,
@@ -84,6 +87,15 @@ def test_a_rule_that_refuses_an_answered_request_is_red(tmp_path: Path) -> None:
     (finding,) = walked(corpus(tmp_path, text=cassette(asked='{"contents": []}'))).red
     assert finding.startswith("exchange 1: the server would refuse what was answered: ")
     assert "(rule contents-missing, " in finding
+
+
+def test_a_request_that_is_accused_though_it_asks_for_nothing_else_is_red(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = corpus(tmp_path)
+    assert (walked(folder).requests, walked(folder).red) == (1, [])
+    monkeypatch.setattr(own_requests, "compare_prompts", lambda both: [found("tools", "lost", "f")])
+    assert walked(folder).red == ["exchange 1: asked for itself: tools lost: f"]
 
 
 def without_the_call(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
@@ -357,11 +369,11 @@ def test_a_sample_of_the_real_corpus_is_green() -> None:
     )
 
 
-def test_no_rule_refuses_a_request_that_google_answered() -> None:
+def test_no_request_that_was_answered_is_accused() -> None:
     folder = os.environ.get("HARNESS_CORPORA")
     need("corpus", folder, "HARNESS_CORPORA names no folder of recordings")
     assert folder
-    answered, refused = 0, []
+    answered, accused = 0, []
     for row in read_manifest(Path(folder)):
         try:
             exchanges = harness.load(Path(folder) / row["path"]).exchanges
@@ -370,10 +382,10 @@ def test_no_rule_refuses_a_request_that_google_answered() -> None:
         for number, exchange in enumerate(exchanges, 1):
             if exchange.generates and exchange.request and exchange.status == 200:
                 answered += 1
-                sentences = refused_though_answered(exchange)
-                refused += [f"{row['path']}:{number}: {sentence}" for sentence in sentences]
+                sentences = [*refused_though_answered(exchange), *(accusations(exchange) or ())]
+                accused += [f"{row['path']}:{number}: {sentence}" for sentence in sentences]
     assert answered
-    assert refused == []
+    assert accused == []
 
 
 def harness_exceptions() -> dict[str, str]:

@@ -48,6 +48,7 @@ from harness.providers.oracle import gather_events
 from harness.server.refusals import find_broken_rules, given_by
 from tests.support.adapters import events_of, payloads_of
 
+from .own_requests import accusations
 from .second_opinion import SecondOpinion, unseen
 
 DIALECTS = tuple(harness.dialects.DIALECTS)
@@ -89,6 +90,7 @@ class FileResult:
     second: Counter[str] = field(default_factory=Counter)
     frames: int = 0
     strict: int = 0
+    requests: int = 0
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,9 @@ class Walk:
         result.replayed += 1
         before = len(result.red)
         findings: list[str] = [*refused_though_answered(exchange), *_read_twice(exchange, result)]
+        accused = accusations(exchange)
+        result.requests += accused is not None
+        findings += [f"asked for itself: {sentence}" for sentence in accused or ()]
         for dialect in DIALECTS:
             findings += [*self._read(exchange, dialect), *self._cut_anew(exchange, dialect)]
             for provider in WIRES if exchange.provider in WIRES else ():
@@ -322,6 +327,7 @@ def summary(results: list[FileResult], red: list[str], excused: list[str]) -> st
     lines += [
         f"frames {frames}, of which strict decoders took {strict} ({strict / max(frames, 1):.0%})"
     ]
+    lines += [f"requests judged as if asked for themselves {sum(r.requests for r in results)}"]
     by_format: dict[str, list[FileResult]] = {}
     for result in results:
         by_format.setdefault(result.format, []).append(result)
