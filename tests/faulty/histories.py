@@ -133,15 +133,20 @@ class Wire(NamedTuple):
         """The field of the history."""
         return "input" if self.path.endswith("responses") else "messages"
 
-    @property
-    def exchange(self) -> Exchange:
-        """The answer as a recording, whose request declares the tool."""
+    def request(self, *history: Body) -> bytes:
+        """The body of a request, which declares the function and the provider's tool."""
         declared = {"name": "w", "input_schema": {}, "parameters": {}}
         tool: Body = {"type": "custom", **declared}
         if self.provider == "openai":
             tool = {"type": "function", **declared, "function": declared}
-        body = {"model": "m", self.field: [ASKED], "tools": [tool]}
-        request = Request("POST", f"https://api.example{self.path}", {}, json.dumps(body).encode())
+        search = {"type": "web_search_20250305", "name": "web_search"}
+        body = {"model": "m", self.field: [ASKED, *history], "tools": [tool, search]}
+        return json.dumps(body).encode()
+
+    @property
+    def exchange(self) -> Exchange:
+        """The answer as a recording."""
+        request = Request("POST", f"https://api.example{self.path}", {}, self.request())
         reads = ((None, json.dumps(self.answer).encode()),)
         headers = {"content-type": ["application/json"]}
         return Exchange(
@@ -179,7 +184,7 @@ class HistoryFault(Fault):
         def second_request(exchange: Exchange, options: RunOptions) -> bytes:
             history = copy.deepcopy(wire.history)
             self.change(history)
-            return json.dumps({"model": "m", wire.field: [ASKED, *history]}).encode()
+            return wire.request(*history)
 
         return Adapter(name=self.name, model=FACTS, run=_silent, second_request=second_request)
 
