@@ -168,8 +168,8 @@ def _spec_keys() -> str:
     lines = [
         "# Keys and operators of a spec",
         "",
-        "[The spec language](../spec-language.md) explains them with examples. `harness schema`"
-        " prints the same as a JSON Schema.",
+        "[The spec language](../spec-language.md) explains them with examples."
+        " `harness check --schema` prints the same as a JSON Schema.",
         "",
     ]
     shapes: dict[str, type[BaseModel]] = {

@@ -1,19 +1,23 @@
-"""The command ``harness check``: validates specs, features files and cassettes without a run."""
+"""The command ``harness check``: validates specs, features files and cassettes without a run,
+prints the schema of specs, or proves that they detect known faults.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from harness.cassettes import CassetteError, is_cassette
 from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
 from harness.cassettes.validation import unknown
+from harness.dialects import DIALECTS
 from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
 from harness.project.configuration import add_folders, folders_of, project_of
@@ -28,8 +32,9 @@ from harness.project.unused import (
     uncollected,
     unused_of,
 )
+from harness.providers import PROVIDERS
 from harness.proving.mutation import kill_names
-from harness.specs.models import Case
+from harness.specs.models import LAYERS, Case, json_schema
 from harness.specs.reader import read_features
 from harness.specs.spec_error import SpecError
 from harness.stream.printable import plural, printable
@@ -46,7 +51,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="files or folders (default: the folders of the specs and of the cassettes)",
     )
     add_folders(parser)
-    parser.add_argument(
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--schema",
+        action="store_true",
+        help="print the JSON Schema of spec files instead, for editors; it has the features of the"
+        " features files",
+    )
+    instead.add_argument(
+        "--prove",
+        action="store_true",
+        help="change the payloads and requests instead, and check that a case fails for each"
+        " change; an operator that fits no case is only counted",
+    )
+    instead.add_argument(
         "--prune",
         action="store_true",
         help="list the unused cassettes that --yes moves to .harness/unused",
@@ -56,7 +74,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --prune: move them, if nothing has a problem (default: only list them)",
     )
-    parser.set_defaults(run=_check)
+    parser.add_argument(
+        "--dialect",
+        action="append",
+        choices=DIALECTS,
+        help="with --prove: only this event model (repeatable; default: all that the specs name)",
+    )
+    parser.add_argument(
+        "--adapter",
+        action="append",
+        default=[],
+        metavar="TARGET",
+        help="with --prove: also this adapter: a configured name or a target (repeatable; default:"
+        " none)",
+    )
+    parser.add_argument(
+        "--survivors",
+        action="store_true",
+        help="with --prove: also list each case that passes with a fault, and each operator that"
+        " never applied",
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    if parsed.schema:
+        print(json.dumps(_schema(project_of(parsed)), indent=2))
+        return 0
+    if parsed.prove:
+        from .prove import prove_specs  # start-up time
+
+        return prove_specs(parsed)
+    return _check(parsed)
+
+
+def _schema(project: Project) -> dict[str, Any]:
+    """Return the JSON Schema of a spec, with the names of the project."""
+    schema = json_schema()
+    case = schema["$defs"]["Case"]["properties"]
+    case["features"]["items"]["enum"] = [feature.id for feature in project.features]
+    case["provider"]["enum"] = list(PROVIDERS)
+    dialects = (adapter.dialect for adapter in project.adapters.values())
+    columns = (*LAYERS, *DIALECTS, *dialects)
+    case["expect"]["properties"] = dict.fromkeys(
+        columns, case["expect"].pop("additionalProperties")
+    )
+    case["expect"]["additionalProperties"] = False
+    return schema
 
 
 def _check(parsed: argparse.Namespace) -> int:

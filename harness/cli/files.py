@@ -1,5 +1,5 @@
-"""The commands that read one file and print or convert it: ``replay``, ``request``, ``show``,
-``import``, ``export`` and ``schema``.
+"""The commands that read one file and print or convert it: ``replay``, ``request``, ``show`` and
+``import``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from harness.dialects import DEFAULT_DIALECT, DIALECTS
 from harness.pipeline.replay import ReplayError, is_answer, replay_parts
 from harness.pipeline.request import DEFAULT_PROVIDER, request
 from harness.pipeline.show import list_exchanges, show_frames
-from harness.project.configuration import add_specs, project_of
 from harness.project.recordings import STDIN, load_recording, number_in, read_stdin
 from harness.providers import PROVIDERS, STATED
-from harness.specs.models import LAYERS, json_schema
+from harness.specs.models import LAYERS
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.printable import plural, printable, printable_lines
@@ -116,6 +115,13 @@ def add_import(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
+        "--to",
+        choices=("cassette", "vcrpy"),
+        default="cassette",
+        help="the format to write; vcrpy: plain YAML for stock vcrpy, without reads and origin"
+        " (default: %(default)s)",
+    )
+    parser.add_argument(
         "--provider",
         choices=PROVIDERS,
         help="the provider of the answers (default: the detected one); the cassette keeps it",
@@ -129,19 +135,6 @@ def add_import(parser: argparse.ArgumentParser) -> None:
             f"--{name}", metavar="TEXT", help=f"{meaning} (default: the value in the recording)"
         )
     parser.set_defaults(run=_import)
-
-
-def add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help=f"{_RECORDING}; FILE:N is exchange N")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="the file to write (default: stdout)"
-    )
-    parser.set_defaults(run=_export)
-
-
-def add_schema(parser: argparse.ArgumentParser) -> None:
-    add_specs(parser, "the specs folder; the schema uses its features files")
-    parser.set_defaults(run=_schema, cassettes=None)
 
 
 def _add_adapter(parser: argparse.ArgumentParser, meaning: str) -> None:
@@ -298,6 +291,9 @@ def _import(parsed: argparse.Namespace) -> int:
         origin = msgspec.structs.replace(cassette.origin, **given)
         return replace(cassette, exchanges=exchanges, origin=origin)
 
+    options = ["provider"] * bool(parsed.provider) + ["in-place"] * parsed.in_place
+    if parsed.to == "vcrpy" and (unfit := [*given, *options]):
+        raise CassetteError(f"--{unfit[0]} is only for cassettes; omit it with --to vcrpy")
     if parsed.in_place:
         from .in_place import convert  # start-up time
 
@@ -317,6 +313,9 @@ def _import(parsed: argparse.Namespace) -> int:
     (file,) = parsed.files
     _refuse_existing(parsed.output)
     redaction, recording = guard(), load_recording(file, provider=parsed.provider)
+    if parsed.to == "vcrpy":
+        _write([redaction.export(recording, file).encode()], parsed.output)
+        return 0
     left_out = _headers_left_out(redaction.redactor.left_out(recording))
     _write(redaction.pieces(complete(recording), file), parsed.output, left_out)
     if sentence := recording.empty_answers:
@@ -326,27 +325,6 @@ def _import(parsed: argparse.Namespace) -> int:
 
 def _headers_left_out(names: Sequence[str]) -> str:
     return f"; {plural(len(names), 'header')} left out: {', '.join(names)}" if names else ""
-
-
-def _export(parsed: argparse.Namespace) -> int:
-    _refuse_existing(parsed.output)
-    _write([guard().export(load_recording(parsed.file), parsed.file).encode()], parsed.output)
-    return 0
-
-
-def _schema(parsed: argparse.Namespace) -> int:
-    project, schema = project_of(parsed), json_schema()
-    case = schema["$defs"]["Case"]["properties"]
-    case["features"]["items"]["enum"] = [feature.id for feature in project.features]
-    case["provider"]["enum"] = list(PROVIDERS)
-    dialects = (adapter.dialect for adapter in project.adapters.values())
-    columns = (*LAYERS, *DIALECTS, *dialects)
-    case["expect"]["properties"] = dict.fromkeys(
-        columns, case["expect"].pop("additionalProperties")
-    )
-    case["expect"]["additionalProperties"] = False
-    print(json.dumps(schema, indent=2))
-    return 0
 
 
 def _refuse_existing(target: Path | None) -> None:

@@ -86,25 +86,18 @@ COMMANDS: Final = {
     ),
     "import": Command(
         "files:add_import",
-        "convert a recording of any known format to a cassette",
+        "convert a recording of any known format to a cassette, or for stock vcrpy",
         "harness import answer.txt -o cassettes/gemini-api/hello.yaml",
         {1: "--in-place found nothing to convert"},
     ),
-    "export": Command(
-        "files:add_export",
-        "convert a recording to plain YAML for stock vcrpy",
-        "harness export gemini-api/text -o text.yaml",
-    ),
-    "schema": Command(
-        "files:add_schema",
-        "print the JSON Schema of spec files, for editors",
-        "harness schema",
-    ),
     "check": Command(
         "check:add_arguments",
-        "validate specs, features files and cassettes",
+        "validate specs, features files and cassettes, and prove that specs detect faults",
         "harness check",
-        {1: "a file has a problem, or there is nothing to check"},
+        {
+            1: "a file has a problem, there is nothing to check, or, with --prove, a fault is not"
+            " detected, a case fails without a fault, or nothing was changed"
+        },
     ),
     "review": Command(
         "review:add_arguments",
@@ -190,18 +183,6 @@ COMMANDS: Final = {
             3: "a breaking difference",
             4: "the provider could not be asked",
         },
-    ),
-    "prove": Command(
-        "prove:add_arguments",
-        "check that the specs detect known faults",
-        "harness prove",
-        {1: "a fault is not detected, a case fails without a fault, or nothing was changed"},
-    ),
-    "mutate": Command(
-        "mutate:add_arguments",
-        "write variants of a recording as cassettes",
-        "harness mutate gemini-api/text:1 -o variants",
-        {1: "no variant applies to the exchange"},
     ),
 }
 """All commands by name, in the order of ``harness --help``."""

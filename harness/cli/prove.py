@@ -1,4 +1,4 @@
-"""The command ``harness prove``: mutation testing of a project's specs."""
+"""``harness check --prove``: mutation testing of a project's specs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.adapters.named import NamedAdapter
 from harness.dialects import DIALECTS
-from harness.project.configuration import add_folders, folders_of, project_of
+from harness.project.configuration import folders_of, project_of
 from harness.project.folders import yaml_files
 from harness.project.project import kind_of
 from harness.proving.mutation import prove
@@ -21,32 +21,10 @@ from .output import note, with_progress
 UNPROVEN: Final = 1
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "An operator that fits no case is only counted."
-    add_folders(parser)
-    parser.add_argument(
-        "--dialect",
-        action="append",
-        choices=DIALECTS,
-        help="only this event model (repeatable; default: all that the specs name)",
-    )
-    parser.add_argument(
-        "--adapter",
-        action="append",
-        default=[],
-        metavar="TARGET",
-        help="also this adapter: a configured name or a target (repeatable; default: none)",
-    )
-    parser.add_argument(
-        "--survivors",
-        action="store_true",
-        help="also list each case that passes with a fault, and each operator that never applied",
-    )
-    parser.set_defaults(run=_prove)
-
-
-def _prove(parsed: argparse.Namespace) -> int:
-    project, (roots, _) = project_of(parsed), folders_of(parsed)
+def prove_specs(parsed: argparse.Namespace) -> int:
+    """Print the table of the detected faults. Returns the exit status."""
+    project, (folders, _) = project_of(parsed), folders_of(parsed)
+    roots = parsed.paths or folders
     adapters = {
         adapter.name: adapter
         for adapter in (adapter_named(target, parsed) for target in parsed.adapter)

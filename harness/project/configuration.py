@@ -47,19 +47,9 @@ FILES: Final = (
 
 def add_folders(parser: argparse.ArgumentParser) -> None:
     """Add the options for the folders of specs and of cassettes."""
-    add_specs(parser, "the specs folder")
-    text = f"the cassettes folder (default: {CASSETTES} of pytest's configuration, then cassettes)"
-    parser.add_argument("--cassettes", type=Path, metavar="DIR", help=text)
-
-
-def add_specs(parser: argparse.ArgumentParser, meaning: str) -> None:
-    """Add the option for the folder of specs."""
-    parser.add_argument(
-        "--specs",
-        type=Path,
-        metavar="DIR",
-        help=f"{meaning} (default: {SPECS} of pytest's configuration, then specs)",
-    )
+    for name, option in (("specs", SPECS), ("cassettes", CASSETTES)):
+        text = f"the {name} folder (default: {option} of pytest's configuration, then {name})"
+        parser.add_argument(f"--{name}", type=Path, metavar="DIR", help=text)
 
 
 def project_of(parsed: argparse.Namespace) -> Project:

@@ -222,7 +222,9 @@ class Provider:
     json_schema: Callable[[Any], Any] = lambda schema: schema
     """Returns a schema of a request as JSON Schema; by default unchanged."""
     places: RequestPlaces | None = None
-    """The places in its requests that `harness prove` changes; it must be given if ``write`` is."""
+    """The places in its requests that `harness check --prove` changes; it must be given if
+    ``write`` is.
+    """
     vendor: str = ""
     """The maker of the models' opaque values (signatures, encrypted thoughts), which are sent back
     only to the same vendor. By default the name.

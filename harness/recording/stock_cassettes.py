@@ -32,7 +32,7 @@ READ: Final = (
 )
 WRITTEN: Final = (
     "{}: this cassette, and each that is recorded from now on, is written in the format of"
-    " gemini-conformance; `harness export` converts one for stock vcrpy"
+    " gemini-conformance; `harness import --to vcrpy` converts one for stock vcrpy"
 )
 
 _shown: Final[set[str]] = set()

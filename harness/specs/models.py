@@ -234,7 +234,8 @@ class Case(_Closed):
     kill: dict[str, Annotated[str, Field(pattern=_NAME)]] = Field(
         default={},
         description=(
-            "For a dialect, the mutation that the case must notice: an operator of `harness prove`,"
+            "For a dialect, the mutation that the case must notice: an operator of"
+            " `harness check --prove`,"
             " such as argument-lost."
         ),
     )

@@ -1,4 +1,4 @@
-"""``--adapter`` of ``replay``, ``show`` and ``mutate``: targets, dialects, configured adapters."""
+"""``--adapter`` of ``replay`` and ``show``: targets, dialects, configured adapters."""
 
 from __future__ import annotations
 
@@ -60,15 +60,6 @@ def test_show_prints_the_verdict_of_each_aspect(capsys: pytest.CaptureFixture[st
         "mine: finish kept",
         "mine: usage not carried: declared as usage",
     ]
-
-
-def test_mutate_prints_broken_relations(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mutate", str(RECORDING), "--only", "snake-case", "--adapter", "mine"]) == 0
-    assert capsys.readouterr().out == (
-        'snake-case: equal\n  does not hold: finish is null instead of "STOP"\n'
-    )
-    assert main(["mutate", str(RECORDING), "--only", "key-order", "--adapter", "mine"]) == 0
-    assert capsys.readouterr().out == "key-order: equal\n"
 
 
 def test_replay_says_that_an_adapter_gave_no_event(

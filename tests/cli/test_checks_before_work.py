@@ -26,7 +26,7 @@ MISTAKES = [
     ),
     (["demo", "-o", "notes.txt"], "notes.txt is a file; name a folder for the report"),
     (
-        ["prove", "--specs", "nope.yaml"],
+        ["check", "--prove", "--specs", "nope.yaml"],
         "nope.yaml:1: no such file or folder; name the specs with --specs",
     ),
     (["show", "folder"], "folder: a folder; name a file in it"),

@@ -1,4 +1,4 @@
-"""The commands ``harness import`` and ``harness export``."""
+"""The command ``harness import``, to a cassette and to a file for stock vcrpy."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ def test_import_does_not_write_through_a_link(tmp_path: Path) -> None:
     assert not (tmp_path / "outside.yaml").exists()
 
 
-@pytest.mark.parametrize("command", ["import", "export"])
+@pytest.mark.parametrize("command", [["import"], ["import", "--to", "vcrpy"]], ids=" ".join)
 def test_import_checks_the_target_before_the_recording(
-    command: str, capsys: pytest.CaptureFixture[str]
+    command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("there.yaml").write_text("precious", encoding="utf-8")
-    assert main([command, "nowhere.yaml", "-o", "there.yaml"]) == 2
+    assert main([*command, "nowhere.yaml", "-o", "there.yaml"]) == 2
     assert capsys.readouterr().err.startswith("harness: there.yaml already exists;")
     assert Path("there.yaml").read_text(encoding="utf-8") == "precious"
 
 
-@pytest.mark.parametrize("command", ["import", "export"])
+@pytest.mark.parametrize("command", [["import"], ["import", "--to", "vcrpy"]], ids=" ".join)
 def test_a_file_above_the_target_is_found_before_the_recording(
-    command: str, capsys: pytest.CaptureFixture[str]
+    command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("there.yaml").write_text("precious", encoding="utf-8")
-    assert main([command, "nowhere.yaml", "-o", "there.yaml/new/a.yaml"]) == 2
+    assert main([*command, "nowhere.yaml", "-o", "there.yaml/new/a.yaml"]) == 2
     assert capsys.readouterr().err == (
         "harness: there.yaml is a file, so there.yaml/new/a.yaml can't be written;"
         " name another file\n"
@@ -92,13 +92,13 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-@pytest.mark.parametrize("command", ["import", "export"])
+@pytest.mark.parametrize("command", [["import"], ["import", "--to", "vcrpy"]], ids=" ".join)
 def test_a_secret_in_a_body_refuses_the_file(
-    command: str, secret: str, capsys: pytest.CaptureFixture[str]
+    command: list[str], secret: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     leaky = Exchange(EXCHANGE.request, 200, {}, ((None, BODY + f': "{secret}"\n'.encode()),))
     write("leaky.yaml", dumps(Cassette((leaky,), Origin("imported"))))
-    assert main([command, "leaky.yaml", "-o", "out.yaml"]) == 2
+    assert main([*command, "leaky.yaml", "-o", "out.yaml"]) == 2
     err = capsys.readouterr().err
     assert re.match(
         r"harness: leaky\.yaml: line \d+ shows an? .*; a file must not contain secrets", err

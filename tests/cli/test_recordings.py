@@ -20,9 +20,8 @@ COMMANDS = {
     "replay": ["replay"],
     "replay with an adapter": ["replay", "--adapter", "unified-llm"],
     "show": ["show", "--adapter", "art"],
-    "export": ["export"],
     "import": ["import"],
-    "mutate": ["mutate"],
+    "import to vcrpy": ["import", "--to", "vcrpy"],
 }
 
 
@@ -102,7 +101,7 @@ def test_an_unknown_name_is_one_line_with_the_nearest_name(
         assert not more or command[0] == "judge"
 
 
-@pytest.mark.parametrize("command", ["show", "mutate", "export", "serve"])
+@pytest.mark.parametrize("command", ["show", "import", "serve"])
 def test_a_number_too_high_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, f"{NAME}:99"]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -1,4 +1,4 @@
-"""The command ``harness schema``."""
+"""The schema of specs, as ``harness check --schema`` prints it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.project import FEATURES, write
 
 
 def test_schema_is_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema"]) == 0
+    assert main(["check", "--schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     names = schema["$defs"]["Case"]["properties"]
@@ -24,7 +24,7 @@ def test_schema_is_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
 def test_schema_offers_the_names_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
     write("rules/features.yaml", FEATURES)
     write("pytest.ini", "[pytest]\nharness_adapters = shop = nowhere:replay\n")
-    assert main(["schema", "--specs", "rules"]) == 0
+    assert main(["check", "--schema", "--specs", "rules"]) == 0
     names = json.loads(capsys.readouterr().out)["$defs"]["Case"]["properties"]
     assert names["features"]["items"]["enum"] == ["own.one"]
     assert names["expect"]["properties"]["shop"] == {"$ref": "#/$defs/Expectation"}

@@ -14,7 +14,6 @@ import pytest
 
 import harness
 from harness.cassettes import Exchange, Request
-from harness.cli.main import main
 from harness.dialects import DIALECTS
 from harness.facts import Facts
 from harness.judging.metamorphic import SPELLINGS, VARIANTS, breaches, reader, variants_of
@@ -187,22 +186,6 @@ ERROR: list[tuple[int | None, str]] = [(503, "overloaded")]
 )
 def test_a_relation_holds_or_not(relation: Any, after: Facts, holds: bool) -> None:
     assert (relation.findings(BEFORE, after) == []) is holds
-
-
-def test_the_command_lists_the_catalogue_and_writes_cassettes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["mutate"]) == 0
-    assert "snake-case" in capsys.readouterr().out
-    recording = str(ROOT / "cassettes" / "gemini-api" / "text.yaml")
-    target = tmp_path / "out"
-    assert main(["mutate", recording, "--only", "snake-case", "-o", str(target)]) == 0
-    assert capsys.readouterr().out == "snake-case: equal\n"
-    (written,) = harness.load(target / "snake-case.yaml").exchanges
-    assert b"finish_reason" in written.body
-    assert main(["mutate", recording, "-o", str(target)]) == 2
-    assert main(["mutate", recording, "--exchange", "99"]) == 2
-    assert main(["mutate", recording, "--only", "cut-inside-tags"]) == 1
 
 
 def test_a_truncation_ends_at_its_stated_place() -> None:

@@ -1,5 +1,5 @@
 """A case names the mutation that must break it, under ``kill``: `harness check` knows the names,
-`harness prove` runs the mutations, and those of the shipped cases break them.
+`harness check --prove` runs the mutations, and those of the shipped cases break them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``harness prove`` fails if specs do not notice known faults, and passes the shipped specs."""
+"""``harness check --prove`` fails if specs do not notice known faults, and passes the shipped specs."""
 
 from __future__ import annotations
 
@@ -151,7 +151,15 @@ SEEING = "[{$any: true}, {$any: true}, {$contains: {type: tool_code, name: f, ar
 
 def run(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str]:
     status = main(
-        ["prove", "--specs", str(folder / "specs"), "--cassettes", str(folder / "cassettes"), *more]
+        [
+            "check",
+            "--prove",
+            "--specs",
+            str(folder / "specs"),
+            "--cassettes",
+            str(folder / "cassettes"),
+            *more,
+        ]
     )
     return status, capsys.readouterr().out
 
