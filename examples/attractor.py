@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import TranslationError
-from harness.dialects.unified_llm.client import Client, SDKError
+from harness.systems.unified_llm import Client, SDKError
 
 TYPES: Final = ("start", "codergen", "exit")
 ATTRIBUTES: Final = {

@@ -19,8 +19,6 @@ from harness.dialects.ag_ui.protocol import OUTCOMES, OWN
 from harness.dialects.agent_events.response import STATUSES
 from harness.dialects.art.request import DEFAULT_MODEL, FIRST_TURN, ROLES, SETTINGS
 from harness.dialects.art.response import CONTEXTS, COUNTS
-from harness.dialects.mind.program.main import MAX_ROUNDS
-from harness.dialects.mind.program.shell_and_web import SHELL_SECONDS
 from harness.dialects.mind.request import ACKNOWLEDGEMENT, RECORDS
 from harness.dialects.mind.request import DEFAULT_MODEL as MIND_MODEL
 from harness.dialects.mind.response import RATE_LIMITED
@@ -30,7 +28,9 @@ from harness.providers import PROVIDERS
 from harness.providers.gemini import request as gemini
 from harness.stream import events as ev
 from harness.stream.generation import GenerateRequest
-from tests.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS
+from harness.systems.mind.main import MAX_ROUNDS
+from harness.systems.mind.shell_and_web import SHELL_SECONDS
+from tests.systems.art_sdk_losses import SDK_LOSSES, SDK_REFUSALS
 
 DOCS = Path(__file__).parents[2] / "docs"
 SPECS = DOCS.parent / "specs"

@@ -16,7 +16,7 @@ import httpx2
 
 from harness.adapters import Adapter
 from harness.adapters.clients import CLIENTS, make_client_adapter
-from harness.dialects.unified_llm.client import (
+from harness.systems.unified_llm import (
     Client,
     ContextLengthError,
     NetworkError,
@@ -26,8 +26,8 @@ from harness.dialects.unified_llm.client import (
     SDKError,
     StreamError,
 )
-from harness.dialects.unified_llm.client.adapter import adapt as adapt_client
-from harness.dialects.unified_llm.client.call import Payload
+from harness.systems.unified_llm.adapter import adapt as adapt_client
+from harness.systems.unified_llm.call import Payload
 
 from .faults import CASSETTE, Fault, file_fault
 

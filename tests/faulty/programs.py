@@ -23,14 +23,14 @@ from harness.adapters import Adapter
 from harness.adapters.clients import CLIENTS, make_client_adapter
 from harness.adapters.environment import CERTIFICATE
 from harness.dialects import Payload
-from harness.dialects.mind.program import main
-from harness.dialects.mind.program.adapter import RunProgram
-from harness.dialects.mind.program.adapter import adapt as adapt_program
-from harness.dialects.mind.program.files import Arguments
 from harness.dialects.mind.request import follow_up, tool_result, waiting_calls
 from harness.dialects.mind.tools import DECLARATIONS
 from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session
+from harness.systems.mind import main
+from harness.systems.mind.adapter import RunProgram
+from harness.systems.mind.adapter import adapt as adapt_program
+from harness.systems.mind.files import Arguments
 
 from .faults import CASSETTE, Fault, file_fault
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from harness.dialects.unified_llm.client import Client, StreamAccumulator
-from harness.dialects.unified_llm.client.call import KEY_NAMES
+from harness.systems.unified_llm import Client, StreamAccumulator
+from harness.systems.unified_llm.call import KEY_NAMES
 from tests.support.need import need
 
 MODEL = os.environ.get("HARNESS_MODEL", "gemini-3.8-flash")

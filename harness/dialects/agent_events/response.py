@@ -5,7 +5,7 @@ The event model has text, calls, results, errors and the end; everything else is
 Each canonical event becomes at most one AgentEvent, in wire order. ``turn.completed`` comes last,
 exactly once. A call of ``write_todos`` becomes a ``todo_list``, which replaces the one before.
 
-`harness.dialects.agent_events.parser` has the interface of the original system: it turns the output
+`harness.systems.agent_events` has the interface of the original system: it turns the output
 of a process into AgentEvents.
 """
 

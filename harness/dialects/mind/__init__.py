@@ -23,7 +23,7 @@ DIALECT: Final = Dialect(
         "mind-program",
         "google.genai",
         "genai",
-        "harness.dialects.mind.program.adapter:adapt",
+        "harness.systems.mind.adapter:adapt",
     ),
     apis=(),
 )

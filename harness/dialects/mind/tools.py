@@ -1,4 +1,4 @@
-"""The declarations of the mind program's tools; `harness.dialects.mind.program` runs the tools.
+"""The declarations of the mind program's tools; `harness.systems.mind` runs the tools.
 
 A stream is untrusted, so a tool is declared only if it may run. Tools that read files may always
 run; other tools only if they are named.

@@ -25,7 +25,7 @@ DIALECT: Final = Dialect(
         "unified-llm-client",
         "httpx2",
         "clients",
-        "harness.dialects.unified_llm.client.adapter:adapt",
+        "harness.systems.unified_llm.adapter:adapt",
     ),
     apis=(RESPONSES, CHAT),
 )

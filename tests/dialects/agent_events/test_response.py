@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from harness import Exchange, replay
 from harness.dialects.agent_events import DIALECT as AGENT_EVENTS
-from harness.dialects.agent_events.parser import GeminiParser
 from harness.stream import events as ev
 from harness.stream.session import Session, Tool
+from harness.systems.agent_events import GeminiParser
 
 BASE = ("eventId", "agentId", "agentType", "teamMetadata", "timestamp")
 Payload = dict[str, Any]

@@ -16,7 +16,6 @@ from harness import Session, TranslationError
 from harness.dialects import DIALECTS
 from harness.dialects.unified_llm import DIALECT as UNIFIED_LLM
 from harness.dialects.unified_llm import request as requests
-from harness.dialects.unified_llm.client import RetryPolicy
 from harness.dialects.unified_llm.messages import KINDS, ROLES
 from harness.dialects.unified_llm.protocol import (
     ERROR_TYPES,
@@ -30,6 +29,7 @@ from harness.providers.gemini.schema import to_gemini_schema
 from harness.providers.gemini.schema.convert import FORMATS
 from harness.providers.gemini.schema.references import MAX_DEPTH, MAX_SIZE
 from harness.stream import events as ev
+from harness.systems.unified_llm import RetryPolicy
 
 ROOT = Path(__file__).parents[3]
 PAGES = ("dialect-unified-llm", "unified-llm-client", "unified-llm-done")

@@ -1,7 +1,0 @@
-"""``python -m harness.dialects.mind.program``."""
-
-import sys
-
-from .main import main
-
-sys.exit(main())
