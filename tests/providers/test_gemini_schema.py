@@ -75,7 +75,7 @@ SAID_EXACTLY: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "list limits": (
         {"type": "array", "minItems": 1, "maxItems": 2},
-        {"type": "ARRAY", "minItems": 1, "maxItems": 2},
+        {"type": "ARRAY", "minItems": 1, "maxItems": 2, "items": {}},
     ),
     "object limits": (
         {"type": "object", "minProperties": 0, "maxProperties": 2},

@@ -172,20 +172,12 @@ def _hint(schema: Any, depth: int) -> Any:
             ):
                 hints.append(f"(enum: {', '.join(map(str, value))})")
             written[keyword] = _hint(value, depth + 1) if keyword == "items" else value
-    if _is_array(schema) and "items" not in schema and "prefixItems" not in schema:
-        written["items"] = {}
     if hints:
         description = schema.get("description")
         written["description"] = " ".join(
             [description, *hints] if isinstance(description, str) and description else hints
         )
     return written
-
-
-def _is_array(schema: Mapping[str, Any]) -> bool:
-    kind = schema.get("type")
-    kinds = kind if isinstance(kind, list) else [kind]
-    return any(isinstance(name, str) and name.lower() == "array" for name in kinds)
 
 
 def _written(value: str | float) -> str:

@@ -269,7 +269,7 @@ class _Comparison:
 
     def _enum(self, pair: _Pair) -> Iterator[SchemaDifference]:
         """Compare the values of an enum. Values that are no texts are limits: Google's Schema
-        takes them as texts, and they may also be words.
+        takes them as texts, and they may also be words, or a range without other values.
         """
         if pair.asked.values is None:
             return
@@ -280,7 +280,8 @@ class _Comparison:
         words = pair.sent.description
         takes_texts = _takes_texts(pair.sent)
         missing = [value for value in asked if not _has(sent, value, as_text=takes_texts)]
-        if not texts and all(_said(value, words) for value in missing):
+        is_said = all(_said(value, words) for value in missing)
+        if not texts and (is_said or _are_range(asked, pair.sent)):
             missing = []
         word = "const" if pair.asked.is_constant else "enum"
         if missing:
@@ -421,6 +422,16 @@ def _has(values: list[Json], value: Json, *, as_text: bool) -> bool:
     if isinstance(value, str):
         return value in values
     return any(same_json(each, value) or (as_text and each == _text(value)) for each in values)
+
+
+def _are_range(values: list[Any], sent: _Node) -> bool:
+    """Return whether a minimum and a maximum allow the same numbers."""
+    if any(type(value) not in (int, float) for value in values):
+        return False
+    low, high = min(values), max(values)
+    is_whole = sent.types == {"integer"} and high - low + 1 == len({*values})
+    limits = sent.rest.get("minimum"), sent.rest.get("maximum")
+    return (low == high or is_whole) and limits == (low, high)
 
 
 def _text(value: Json) -> str:

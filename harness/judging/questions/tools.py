@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from harness.facts import Finding
 from harness.stream.json_codec import Json
@@ -10,6 +11,9 @@ from harness.stream.prompt import Choice, Function, ServerTool
 
 from .comparison import Comparison, added, found, functions_of, red
 from .schema_comparison import SchemaDifference, compare_schemas
+
+_NO_PARAMETERS: Final = {"type": "object", "properties": {}}
+"""The schema that may be left out: https://ai.google.dev/api/caching#FunctionDeclaration."""
 
 
 def compare_tools(both: Comparison) -> Iterator[Finding]:
@@ -47,6 +51,8 @@ def compare_tool_schemas(both: Comparison) -> Iterator[Finding]:
     for tool in functions_of(both.asked):
         here = sent.get(tool.name)
         if here is None or tool.schema is None:
+            continue
+        if here.schema is None and tool.schema.value == _NO_PARAMETERS:
             continue
         value = both.sent.json_schema(here.schema.value) if here.schema else {}
         place = here.schema.place if here.schema else here.place

@@ -170,6 +170,7 @@ ODD: dict[str, tuple[str, Change]] = {
     "fields that ask for nothing": ("settings-none", lambda body: body.update(safetySettings=[], generationConfig={"candidateCount": 1, "responseModalities": ["TEXT"]})),
     "base64 for URLs, without padding": ("media-image", lambda body: parts(body, 0)[1]["inlineData"].update(data=parts(body, 0)[1]["inlineData"]["data"].translate(str.maketrans("+/", "-_")).rstrip("="))),
     "another spelling of JPEG": ("media-image", lambda body: parts(body, 0)[3]["inlineData"].update(mimeType="image/jpg")),
+    "no schema for a function without parameters": ("tools-without-parameters", lambda body: [body["tools"][0]["functionDeclarations"][1].pop(name, None) for name in ("parameters", "parametersJsonSchema")]),
     "a placeholder in place of a foreign signature": ("switch-from-anthropic", lambda body: parts(body, 1)[-1].update(thoughtSignature="skip_thought_signature_validator")),
     "ids left out": ("history-calls", lambda body: [part.get("functionCall", part.get("functionResponse", {})).pop("id", None) for content in body["contents"] for part in content["parts"]]),
     "a text file as a text": ("media-kinds", lambda body: parts(body, 0).__setitem__(4, {"text": "name,number\nCSV-1,1"})),

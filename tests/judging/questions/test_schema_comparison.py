@@ -46,6 +46,8 @@ KEPT = {
     "numbers as texts": (NUMBERS, {"type": "INTEGER", "format": "enum", "enum": ["1", "2"]}),
     "numbers as texts of another type": (NUMBERS, {"type": "string", "enum": ["1", "2"]}),
     "numbers as words": (NUMBERS, {"type": "integer", "description": "one of 1, 2"}),
+    "numbers as a range": (NUMBERS, {"type": "integer", "minimum": 1, "maximum": 2}),
+    "a constant number as a range": ({"const": 0.5}, {"type": "number", "minimum": 0.5, "maximum": 0.5}),
     "a boolean as a text": ({"type": "boolean", "enum": [True]}, {"type": "string", "enum": ["true"]}),
     "a reference inlined": (REFERENCES, of(a=STOP)),
     "a reference kept": (REFERENCES, REFERENCES),
@@ -65,6 +67,9 @@ KEPT = {
 }  # fmt: skip
 
 RED = {
+    "numbers as a range with others": ({"type": "integer", "enum": [1, 3]}, {"type": "integer", "minimum": 1, "maximum": 3}, "limits lost enum"),
+    "fractions as a range": ({"type": "number", "enum": [1, 2]}, {"type": "number", "minimum": 1, "maximum": 2}, "limits lost enum"),
+    "numbers as half a range": (NUMBERS, {"type": "integer", "minimum": 1}, "limits lost enum"),
     "another type": ({"type": "string"}, {"type": "object"}, "schema wrong type"),
     "no type": ({"type": "string"}, {}, "schema lost type"),
     "no null": (NULLABLE, {"type": "string"}, "schema lost null"),

@@ -79,8 +79,8 @@ def to_gemini_schema(schema: Any, *, place: str) -> tuple[GeminiSchema, list[str
     ``schema`` is a decoded JSON Schema of any draft, or a Gemini Schema, which stays as it is. It
     is not changed. ``oneOf`` becomes ``anyOf``. Several types become an ``anyOf`` with one type
     each, and a null type becomes ``nullable``. An ``enum`` of numbers becomes ``minimum`` and
-    ``maximum``, since Gemini's holds strings only. A recursive reference ends in the type that it
-    refers to. Never raises.
+    ``maximum``, since Gemini's holds strings only. An array without ``items`` gets items of any
+    kind. A recursive reference ends in the type that it refers to. Never raises.
     """
     losses: dict[str, None] = {}
     resolver = Resolver(schema, place, losses)
@@ -185,6 +185,8 @@ class _Node:
         self.merge_positions()
         for keyword, value in self.flat.items():
             self.write_keyword(keyword, value)
+        if self.written.get("type") == "ARRAY":
+            self.written.setdefault("items", {})  # the API requires it
         return self.written
 
     def take_types(self, values: list[Any] | None) -> list[str]:
