@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from harness.stream.fields import Fields, shown
@@ -48,6 +49,9 @@ THINKING: Final[Mapping[str, Literal["on", "adaptive", "off"]]] = {
 }
 """``thinking.type`` → mode of the reasoning."""
 
+EFFORTS: Final = ("low", "medium", "high")
+"""The efforts that other wires have too."""
+
 LEVELS: Final = ((1024, "low"), (8192, "medium"))
 """Largest budget → effort, for models that have only levels; high above these."""
 
@@ -80,7 +84,9 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Prom
     thinking = fields.inner("thinking")
     reasoning = None if thinking is None else _thinking(thinking, model or "")
     more: dict[str, Any] = {}
-    shape = _format(fields, more)
+    shape, effort = _output(fields, more)
+    if effort:
+        reasoning = replace(reasoning or Reasoning(), effort=effort)
     context = _session_id(fields, more)
     streamed = fields.get("stream", bool) is True
     more |= fields.rest()
@@ -163,28 +169,29 @@ def _thinking(thinking: Fields, model: str) -> Reasoning:
     effort = None
     if mode != "off" and "gemini-3" in model:
         suffix = model.rpartition("-")[2].lower()
-        if suffix in ("low", "medium", "high"):
+        if suffix in EFFORTS:
             effort = suffix
         elif budget is not None:
             effort = next((level for most, level in LEVELS if budget <= most), "high")
     return Reasoning(mode, effort, budget, mode != "off" and display != "omitted")
 
 
-def _format(fields: Fields, more: Payload) -> AnswerFormat | None:
-    """Return the form of structured output. The effort is a field of this wire only, and goes into
-    ``more``.
+def _output(fields: Fields, more: Payload) -> tuple[AnswerFormat | None, str | None]:
+    """Return the form of structured output and the effort. An effort that other wires do not have,
+    such as ``max``, is a field of this wire only, and goes into ``more``.
     """
     output = fields.inner("output_config")
     if output is None:
-        return None
+        return None, None
     shape, rest = output.inner("format"), output.rest()
+    effort = rest.pop("effort") if rest.get("effort") in EFFORTS else None
     more |= {f"output_config.{key}": value for key, value in rest.items()}
     if shape is None:
-        return None
+        return None, effort
     shape.choose("type", ("json_schema",))
     schema = shape.need("schema", dict)
     shape.leave_rest()
-    return AnswerFormat(Schema(schema, shape.at("schema"), exact=True))
+    return AnswerFormat(Schema(schema, shape.at("schema"), exact=True)), effort
 
 
 def _session_id(fields: Fields, more: Payload) -> dict[str, str]:
@@ -210,7 +217,7 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     answer = _accumulate(payloads)
     calls = [block["id"] for block in answer if block["type"] == "tool_use"]
     outcomes = outcomes_of(len(calls), then)
-    content: Any = [_result(*pair) for pair in zip(calls, outcomes, strict=True)]
+    content: Any = [result_block(*pair) for pair in zip(calls, outcomes, strict=True)]
     if isinstance(then, str):
         content = [*content, {"type": "text", "text": then}] if calls else then
     added = [{"role": "assistant", "content": answer}] if answer else []
@@ -264,7 +271,8 @@ def _arguments(text: str) -> Any:
         ) from None
 
 
-def _result(call_id: str, outcome: ToolOutcome) -> Payload:
+def result_block(call_id: str, outcome: ToolOutcome) -> Payload:
+    """Return the block of a result; one that is not text becomes JSON text."""
     text = (
         outcome.result
         if isinstance(outcome.result, str)
