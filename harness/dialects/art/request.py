@@ -1,8 +1,8 @@
 """Translates an ArtStandardPrompt and its CallOptions into a prompt.
 
 The table `ROLES` has the reader of messages for each role; `SETTINGS` maps options to settings.
-Each message of ART is one message, in order. System messages are put before the text
-of the first user message.
+Each message of ART is one message, in order; the results of a turn are in the order of their calls.
+System messages are put before the text of the first user message.
 
 ART has its own ids of calls and no signatures, so calls and results are sent by name.
 """
@@ -59,11 +59,24 @@ class _Reader:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.first_user: int | None = None
+        self.calls: dict[str, int] = {}
         self.system: list[str] = []
         self.warnings: list[str] = []
 
     def add(self, role: Role, parts: list[AnyPart], place: str) -> None:
         self.messages.append(Message(role, tuple(parts), place=place))
+
+    def add_result(self, result: Result) -> None:
+        """Add a result among those of its turn, in the order of their calls."""
+        number = self.number_of(result)
+        at = len(self.messages)
+        while at and self.number_of(self.messages[at - 1].parts[0]) > number:
+            at -= 1
+        self.messages.insert(at, Message("user", (result,), place=result.place))
+
+    def number_of(self, part: AnyPart) -> int:
+        """Return the number of the call of a result; -1 for any other part."""
+        return self.calls.get(part.id, -1) if isinstance(part, Result) else -1
 
     def warn(self, place: str, reason: str) -> None:
         self.warnings.append(f"{place}: {reason}")
@@ -114,7 +127,9 @@ def _read_assistant(reader: _Reader, message: Fields, given: Mapping[str, Any]) 
     for call in message.items("tool_calls"):
         kind = call.get("type") or "function"
         if kind == "function":
-            parts.append(_read_call(call, len(reader.messages), len(parts)))
+            read = _read_call(call, len(reader.messages), len(parts))
+            reader.calls[read.id] = len(reader.calls)
+            parts.append(read)
         else:
             reader.warn(
                 call.place, f"is left out; its type is {kind!r}, and Gemini takes only functions"
@@ -152,7 +167,7 @@ def _read_result(reader: _Reader, message: Fields, given: Mapping[str, Any]) -> 
     result = Result(
         given["tool_call_id"], given["name"], content, key="content", place=message.place
     )
-    reader.add("user", [result], message.place)
+    reader.add_result(result)
 
 
 def _read_request(reader: _Reader, message: Fields, given: Mapping[str, Any]) -> None:
