@@ -169,6 +169,8 @@ class Adapter:
     """The aspects that the project declares as lost."""
     model_losses: tuple[DeclaredLoss, ...] = ()
     """The aspects that the event model has no place for."""
+    request_losses: tuple[DeclaredLoss, ...] = ()
+    """The values that its requests lose or have at another place, as the event model declares."""
     known_failing: tuple[KnownFailure, ...] = ()
     """The known failures."""
     strict: bool = False

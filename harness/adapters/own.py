@@ -18,6 +18,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
 from .adapter import FUNCTION, THOROUGH, Adapter, Effort, Grammar, Output, RunOptions
+from .own_requests import ask_dialect
 
 BOUNDLESS: Final = 1 << 62
 """The limit of a session that drops nothing. Data that a bounded session drops is not a loss."""
@@ -31,6 +32,7 @@ def dialect_adapter(dialect: Dialect) -> Adapter:
         trace = normalized.translate(dialect, session)
         return Output(trace.payloads, session, trace)
 
+    writer = dialect.request.writer if dialect.request else None
     return _with_model(
         Adapter(
             name=dialect.name,
@@ -38,6 +40,8 @@ def dialect_adapter(dialect: Dialect) -> Adapter:
             run=_run(translated),
             of_normalized=translated,
             request=dialect.request,
+            ask=partial(ask_dialect, dialect),
+            request_losses=writer.losses if writer else (),
             version=partial(version, "gemini-conformance"),
         ),
         dialect,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from harness.facts import DeclaredLoss, Facts
 from harness.stream.events import Event
@@ -36,6 +36,32 @@ def type_of(payload: Payload) -> str:
     return str(payload["type"])
 
 
+SCHEMA_LOSSES: Final[Mapping[str, str]] = {
+    "limits[closed]": "Gemini's Schema has no closed objects",
+    "limits[enum]": "Gemini's Schema lists texts only; of other values it has at most a range",
+    "schema[map]": "Gemini's Schema has no maps",
+}
+"""The losses of requests over generateContent whose schemas become Gemini's, with a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWriter:
+    """Writes a neutral prompt as the event model's own, so that the dialect can be asked questions
+    about its requests.
+    """
+
+    write: Callable[[Prompt], tuple[Any, Mapping[str, Any]]]
+    """Returns the own prompt, and the options of the call. It raises `TranslationError` for a
+    message of which the event model has no form.
+    """
+    says: frozenset[str]
+    """The values of a neutral prompt that the event model has: ``system``, ``settings.top_p``, ….
+    The others are not written.
+    """
+    losses: tuple[DeclaredLoss, ...] = ()
+    """The values that its requests lose or have at another place, each with its meaning."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestTranslator:
     """The request half of an event model."""
@@ -60,6 +86,8 @@ class RequestTranslator:
     """The only wire (`harness.providers.Provider.wire`) over which the event model is sent; None:
     any.
     """
+    writer: PromptWriter | None = None
+    """None if the dialect is asked no questions."""
 
 
 OutputChange = Callable[[Any], bool]

@@ -93,10 +93,11 @@ def read_losses(text: str) -> tuple[DeclaredLoss, ...]:
 
 
 def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:
-    """Return the losses of an event model, each with its meaning. They may also name facts that no
-    aspect judges. Raises ValueError.
+    """Return the losses of an event model or of its requests, each with its meaning. They may also
+    name facts that no aspect judges. Raises ValueError.
     """
-    return tuple(_read(item, (*ASPECTS, *UNJUDGED), meaning) for item, meaning in losses.items())
+    known = (*ASPECTS, *UNJUDGED, *REQUESTS)
+    return tuple(_read(item, known, meaning) for item, meaning in losses.items())
 
 
 def _read(item: str, aspects: tuple[str, ...], meaning: str = "") -> DeclaredLoss:

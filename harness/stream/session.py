@@ -158,12 +158,13 @@ class Session:
         if isinstance(event, Start) and event.model:
             self.maker = Maker(self.maker.vendor, event.model)
         if signature := getattr(event, "signature", None):
-            self._keep_origin(signature)
+            self.keep_origin(signature, self.maker)
         if isinstance(event, _NATIVE) and event.raw:
-            self._keep_origin(event.raw)
+            self.keep_origin(event.raw, self.maker)
 
-    def _keep_origin(self, value: Any) -> None:
-        _add(self._origins, _key(value), self.maker, 10 * self._limit)
+    def keep_origin(self, value: Any, maker: Maker) -> None:
+        """Remember who made an opaque value."""
+        _add(self._origins, _key(value), maker, 10 * self._limit)
 
     def origin(self, value: Any) -> Maker | None:
         """Return who made an opaque value; None if no answer of this session had it."""

@@ -6,7 +6,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
+from functools import cache, partial
 from multiprocessing import get_context
 from typing import NamedTuple
 
@@ -24,7 +24,12 @@ from harness.judging.aspect_run import (
 )
 from harness.judging.laws.judge import cells as law_cells
 from harness.judging.laws.judge import judge_law
+from harness.judging.questions.question import own_questions
+from harness.judging.questions.run import judge_questions, plan_questions
 from harness.judging.results import Result
+from harness.project.recordings import load_recording
+from harness.project.suite import CASSETTES
+from harness.providers import PROVIDERS
 from tests.faulty import by_facts
 from tests.faulty.cells import differing_cells
 from tests.faulty.pipeline import AnswerFault
@@ -135,7 +140,7 @@ def rows_of(
 
 
 Verdicts = dict[tuple[str, str], dict[str, tuple[str, str]]]
-"""A law and a dialect → the verdict and the reason for each place."""
+"""A law, or the questions, and a dialect → the verdict and the reason for each place."""
 
 
 def laws(part: int) -> Verdicts:
@@ -153,6 +158,24 @@ def laws(part: int) -> Verdicts:
             place = given[f"law {cell.law.id}", cell.column]
             place[item.place] = result.verdict, " ".join([result.reason, *found])
     return dict(given)
+
+
+def questions(dialect: str) -> Verdicts:
+    """Ask a dialect all questions about requests. They have a row beside those of the laws."""
+    adapter = ADAPTERS[dialect]
+    load = partial(load_recording, cassettes=CASSETTES)
+    items = plan_questions(own_questions(), [*PROVIDERS], load, adapter)
+    return {
+        ("questions", dialect): {
+            f"{row.cassette}:{row.exchange}": (
+                row.verdict,
+                " ".join(
+                    [row.reason, *(f"{found.sentence}{found.wire}" for found in row.findings)]
+                ),
+            )
+            for row in judge_questions(items, adapter, {})
+        }
+    }
 
 
 def rows_of_laws(parts: list[Verdicts]) -> dict[str, Row]:
@@ -220,6 +243,7 @@ def run(processes: int | None = None) -> Run:
     with ProcessPoolExecutor(processes or min(2, os.cpu_count() or 1), context) as pool:
         of_faults = [pool.submit(faulty, dialect) for dialect in dialects]
         of_laws = [pool.submit(laws, part) for part in range(PARTS)]
+        of_laws += [pool.submit(questions, dialect) for dialect in ADAPTERS]
         of_verdicts = [pool.submit(verdicts, part) for part in range(PARTS)]
         ledger: Ledger = {}
         stale: dict[str, set[str]] = {}

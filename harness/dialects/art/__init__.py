@@ -1,10 +1,12 @@
 """art: ArtStandardPrompt and its StreamEvents."""
 
+from dataclasses import replace
 from typing import Final
 
 from ..dialect import Dialect, type_of
 from .facts import read_facts
 from .mutations import MUTATIONS
+from .prompt_writer import WRITER
 from .request import REQUEST
 from .response import LOSSES, ORDER, Translator
 
@@ -12,7 +14,7 @@ DIALECT: Final = Dialect(
     name="art",
     title="ART StreamEvents",
     translator=Translator,
-    request=REQUEST,
+    request=replace(REQUEST, writer=WRITER),
     facts=read_facts,
     losses=LOSSES,
     order=ORDER,

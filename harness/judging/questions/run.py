@@ -178,7 +178,8 @@ def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
         blank = replace_fields(blank, log=reaction.log)
         own: LossUse = {loss: False for loss in adapter.losses if loss.aspect in REQUESTS}
         judged = _judged(item, asked.prompt, reaction, adapter, own)
-        findings = [declared(each, adapter.losses, own) for each in judged]
+        losses = (*adapter.losses, *adapter.request_losses)
+        findings = [declared(each, losses, own) for each in judged]
         blank = with_losses(blank, own, use)
     return row_of(blank, findings)
 
@@ -443,7 +444,8 @@ def _accepted(
             passed_on |= {rule.rule.name for rule in _broken_rules(body, identity)}
     own = [rule for rule in broken if rule.rule.name not in passed_on]
     if own:
-        return found("accepted", "wrong", f"the API would refuse this: {own[0]}", str(own[0]))
+        sentence, word = f"the API would refuse this: {own[0]}", own[0].rule.name
+        return found("accepted", "wrong", sentence, str(own[0]), word=word)
     if broken:
         return Finding("accepted", "kept", "asked", remark=f"passed on: {broken[0]}")
     return Finding("accepted", "kept")

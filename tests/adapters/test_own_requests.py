@@ -1,0 +1,122 @@
+"""Our own dialects are asked questions: each request keeps what its form says, or the loss is
+declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from harness.adapters import ADAPTERS, Adapter
+from harness.adapters.own_requests import ask_dialect
+from harness.dialects import DIALECTS
+from harness.dialects.dialect import RequestTranslator
+from harness.judging.questions.question import own_questions
+from harness.judging.questions.run import QuestionItem, judge_questions
+from harness.judging.results import Result
+from harness.providers import PROVIDERS
+from harness.stream.prompt import Choice, Message, Prompt
+from harness.stream.prompt import Result as ToolResult
+from harness.stream.session import Session
+
+QUESTIONS = {question.name: question for question in own_questions() if question.turns == 1}
+ASKED = [name for name, dialect in DIALECTS.items() if dialect.request]
+ANSWERS_ONLY = [name for name, dialect in DIALECTS.items() if not dialect.request]
+Change = Callable[[Prompt], Prompt]
+
+
+def rows(adapter: Adapter, provider: str, *names: str) -> Iterator[Result]:
+    items = [
+        QuestionItem(question, provider, True, 1)
+        for name, question in QUESTIONS.items()
+        if name in (names or QUESTIONS)
+        and any(question.is_for(api.name) for api in PROVIDERS[provider].apis)
+    ]
+    return judge_questions(items, adapter, {})
+
+
+@pytest.mark.parametrize("dialect", ASKED)
+def test_each_question_is_kept_or_its_loss_is_declared_and_shown(dialect: str) -> None:
+    judged = [*rows(ADAPTERS[dialect], "vertex-ai")]  # the ledger has all wires
+
+    findings = [(row.question, finding) for row in judged for finding in row.findings]
+    assert [found for found in findings if found[1].red] == []
+    assert sum(row.verdict == "passed" for row in judged) >= 9
+    assert {finding.wire for _, finding in findings if finding.verdict == "not_carried"} == {
+        str(loss) for loss in ADAPTERS[dialect].request_losses
+    }
+
+
+@pytest.mark.parametrize("dialect", ANSWERS_ONLY)
+def test_a_dialect_without_requests_is_not_asked(dialect: str) -> None:
+    [row] = rows(ADAPTERS[dialect], "gemini-api", "settings-zero")
+
+    assert (row.verdict, row.reason) == ("not-run", f"{dialect} has no requests")
+
+
+def test_a_dialect_of_one_wire_is_not_asked_on_another() -> None:
+    [row] = rows(ADAPTERS["art"], "interactions", "settings-zero")
+
+    assert row.reason == "art is only sent over generateContent"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "question", "reason"),
+    [
+        ("mind", "settings-values", "settings.temperature, "),
+        ("art", "media-image", "art has no place for messages[0][1]"),
+        ("anthropic", "system-later", "anthropic has no place for messages[2]"),
+        ("unified-llm", "history-result-media", "unified-llm has no place for messages[2][1]"),
+    ],
+)
+def test_a_value_that_the_form_does_not_say_is_named(
+    dialect: str, question: str, reason: str
+) -> None:
+    [row] = rows(ADAPTERS[dialect], "gemini-api", question)
+
+    assert row.verdict == "not-run"
+    assert row.reason.startswith(reason)
+
+
+def without_results(prompt: Prompt) -> Prompt:
+    def kept(message: Message) -> Message:
+        parts = [part for part in message.parts if not isinstance(part, ToolResult)]
+        return replace(message, parts=tuple(parts))
+
+    return replace(prompt, messages=tuple(map(kept, prompt.messages)))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "question", "change", "expected"),
+    [
+        ("art", "settings-values", lambda prompt: replace(prompt, settings={}), "settings"),
+        ("art", "tools-plain", lambda prompt: replace(prompt, tools=()), "tools"),
+        ("mind", "messages-repeated-roles", lambda prompt: replace(prompt, messages=prompt.messages[:-1]), "messages"),
+        ("mind", "history-calls", without_results, "results"),
+        ("unified-llm", "system-parts", lambda prompt: replace(prompt, instructions=()), "system"),
+        ("unified-llm", "choice-required", lambda prompt: replace(prompt, choice=Choice("auto")), "choice"),
+        ("unified-llm", "google-tier", lambda prompt: replace(prompt, options={}), "google"),
+        ("anthropic", "output-schema", lambda prompt: replace(prompt, format=None), "output"),
+        ("anthropic", "thinking-budget", lambda prompt: replace(prompt, reasoning=None), "thinking"),
+    ],
+)  # fmt: skip
+def test_a_loss_that_is_not_declared_is_red(
+    dialect: str, question: str, change: Change, expected: str
+) -> None:
+    own = DIALECTS[dialect]
+    half = own.request
+    assert isinstance(half, RequestTranslator)
+
+    def translate(prompt: Any, options: Any, session: Session) -> Prompt:
+        return change(half.translate(prompt, options, session))
+
+    faulty = replace(own, request=replace(half, translate=translate))
+    adapter = replace(ADAPTERS[dialect], ask=partial(ask_dialect, faulty))
+
+    [row] = rows(adapter, "gemini-api", question)
+
+    assert expected in {finding.subject for finding in row.red_findings}
