@@ -69,7 +69,9 @@ def count_walks() -> dict[str, int]:
             (here / name).write_text(text, encoding="utf-8")
         walks: dict[str, Callable[[], Run]] = {
             "golden cell": _judge_cell,
-            "judge of an own model": lambda: partial(_command, "unified-llm", "--questions", "none"),
+            "judge of an own model": lambda: partial(
+                _command, "unified-llm", "--questions", "none"
+            ),
             "judge of a shim": lambda: partial(_command, "--pdb", "shim:replay"),
             "recording": lambda: _record,
             "playback": lambda: _play,
