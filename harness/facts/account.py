@@ -32,7 +32,7 @@ _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 @dataclass
 class Facts:
-    """The facts of candidate 0 of one answer. Only the oracle of a wire fills the fields from
+    """The facts of candidate 0 of one answer. Only the reader of a wire fills the fields from
     ``opaque`` to ``ends_in_thought``.
     """
 
@@ -77,6 +77,8 @@ class Facts:
     """The names of fields that no other fact covers."""
     unreadable: list[str] = field(default_factory=list)
     """The pieces that are not JSON."""
+    unreadable_at: int | None = field(default=None, compare=False)
+    """The byte of the body at which the first of ``unreadable`` begins; None if it is not known."""
     contradictions: list[tuple[Aspect, Json, Json]] = field(default_factory=list)
     """Each aspect that payloads state twice, and its two values."""
     results: list[tuple[bool, str | None]] = field(default_factory=list)

@@ -82,7 +82,7 @@ class WireAnswer(Struct, frozen=True):
     """The facts of the wire, and the conditions under which an adapter was asked for them."""
 
     facts: Facts
-    """The facts of the whole body, as the wire's oracle reads them."""
+    """The facts of the whole body."""
     end: str
     """The end of the exchange in a word."""
     interrupted: bool = False

@@ -305,14 +305,13 @@ def wire_answer(
     generates = provider.wire == GENERATE_CONTENT
     tool_code = True if generates else None  # a call and verbatim text are both kept
     answer = provider.answer(exchange, None, tool_code)
-    facts = provider.oracle(body, answer, exchange.end)
+    facts = provider.read_facts(body, answer, exchange.end)
     readable = None
     if facts.unreadable and not provider.program:
-        text = body.decode("utf-8", "surrogateescape")
-        at = text.find(facts.unreadable[0])
-        at = max(text.rfind("\n", 0, max(at, 0)) + 1, 0)
-        before = text[:at].encode("utf-8", "surrogateescape")
-        readable = provider.oracle(before, answer, exchange.end)
+        if (place := facts.unreadable_at) is None:
+            place = max(body.find(facts.unreadable[0].encode("utf-8", "surrogateescape")), 0)
+        before = body[: body.rfind(b"\n", 0, place) + 1]
+        readable = provider.read_facts(before, answer, exchange.end)
     unasked: dict[Aspect, str] = {}
     at_vertex = "/publishers/" in transcript.path
     if generates and transcript.path and not at_vertex:

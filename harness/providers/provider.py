@@ -16,7 +16,7 @@ from harness.facts import Facts
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import INTERRUPTED, End, Event
 from harness.stream.exchange import Exchange, Request
-from harness.stream.framing import Frame, Framer, frame_by_content
+from harness.stream.framing import DocumentFramer, Frame, Framer, frame_by_content
 from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.json_codec import Json, decode_object
 from harness.stream.prompt import Prompt, without_foreign
@@ -74,6 +74,16 @@ class Normalizer(Protocol):
 
     def close(self, end: End = "complete") -> list[Event]:
         """Return the events that are still open when the answer has ended."""
+
+
+class FactsReader(Protocol):
+    """Reads the facts of an answer from its events; one instance for each answer."""
+
+    def feed(self, frame: Frame, events: Iterable[Event]) -> None:
+        """Read the events that this frame completes."""
+
+    def close(self, events: Iterable[Event]) -> Facts:
+        """Read the events of the end; returns the facts of the whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +202,12 @@ class Provider:
     title: str
     normalizer: Callable[[Answer], Normalizer]
     """Makes a stage that turns the frames of one answer into events."""
-    oracle: Callable[[bytes, Answer, End], Facts]
-    """Reads the facts of a whole body, independently of framer and normalizer."""
+    facts_reader: Callable[[Answer], FactsReader] | None = None
+    """Makes a stage that reads the facts of one answer from its events."""
+    oracle: Callable[[bytes, Answer, End], Facts] | None = None
+    """Reads the facts of a whole body, independently of framer and normalizer. It is needed if
+    there is no ``facts_reader``.
+    """
     url: re.Pattern[str] | None = None
     """Searched in the path of a URL; recognizes requests that generate. If it has a group
     ``method``, that begins with ``stream`` for a streamed answer; else ``stream`` in the body or
@@ -278,7 +292,8 @@ class Provider:
 
     def __new__(cls, **given: Any) -> Provider:
         """Refuse a provider that lacks a required field, by its name."""
-        required = ("name", "title", "normalizer", "oracle")
+        facts = "oracle" if "facts_reader" not in given else "facts_reader"
+        required = ("name", "title", "normalizer", facts)
         if lacking := [name for name in required if name not in given]:
             raise TypeError(
                 f"the provider {given.get('name', 'without a name')} lacks {', '.join(lacking)};"
@@ -341,12 +356,24 @@ class Provider:
         )
 
     def facts(self, exchange: Exchange, tool_code: bool | None = None) -> Facts:
-        """Return the oracle's account of an exchange. A damaged compressed body ends at the damage,
-        as a cut body does. A body that can't be unpacked at all is read unchanged.
+        """Return the account of an exchange. A damaged compressed body ends at the damage, as a cut
+        body does. A body that can't be unpacked at all is read unchanged.
         """
         body, fault = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
         end = "cut" if fault and exchange.end not in INTERRUPTED else exchange.end
-        return self.oracle(body or exchange.body, self.answer(exchange, None, tool_code), end)
+        return self.read_facts(body or exchange.body, self.answer(exchange, None, tool_code), end)
+
+    def read_facts(self, body: bytes, answer: Answer, end: End) -> Facts:
+        """Return the account of a whole body, after content decoding."""
+        if self.oracle is not None:
+            return self.oracle(body, answer, end)
+        assert self.facts_reader is not None
+        normalizer, reader = self.normalizer(answer), self.facts_reader(answer)
+        # No message is longer than the body, so the framer raises no error.
+        framer = (self.framer if 200 <= answer.status < 300 else DocumentFramer)(len(body))
+        for frame in (*framer.feed(body), *framer.close()):
+            reader.feed(frame, normalizer.feed(frame))
+        return reader.close(normalizer.close(end))
 
 
 def _stderr_of(exchange: Exchange) -> tuple[str, ...]:

@@ -45,11 +45,12 @@ from harness.judging.laws.judge import LawCell, judge_law
 from harness.judging.questions.comparison import found
 from harness.judging.results import Result, decode, encode
 from harness.pipeline.replay import replay
-from harness.providers.oracle import gather_messages, read_messages
+from harness.providers.oracle import read_messages
 from harness.providers.second_turn import result_with_image
 from harness.specs.models import Case
 from harness.stream.exchange import Exchange, Origin, Request
 from harness.stream.json_codec import Json
+from tests.readers.messages import gather_messages
 from tests.support.facts_adapters import facts_adapter
 from tests.support.second_turn import judge_second_turn
 from tests.support.wire_answers import answer, call_part, frame

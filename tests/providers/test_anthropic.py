@@ -12,8 +12,9 @@ from harness.cassettes import Exchange
 from harness.judging.aspects import variants_of_wire
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider, with_provider
 from harness.providers.anthropic.order import is_in_order
-from harness.providers.oracle import gather_events, gather_messages
+from harness.providers.oracle import gather_events
 from harness.stream.framing import Frame
+from tests.readers.messages import gather_messages
 from tests.support.event_order import out_of_order
 
 Json = Any
@@ -132,7 +133,7 @@ def test_after_an_error_what_waited_is_unknown() -> None:
     assert kinds(events)[-3:] == ["error", "unknown", "unknown"]
 
 
-def test_the_oracle_agrees_about_blocks_that_overlap() -> None:
+def test_the_second_reader_agrees_about_blocks_that_overlap() -> None:
     body = b"".join(b"data: " + json.dumps(message).encode() + b"\n\n" for message in OVERLAP)
     facts = gather_messages(body)
     assert (facts.text, facts.calls) == ("Hi", [("f", {"a": 1})])

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.facts import Facts
-from harness.stream.events import INTERRUPTED, End
-
-from ..oracle import gather_messages
-from ..provider import Answer, Api, Endpoint, Mirror, Provider
+from ..provider import Api, Endpoint, Mirror, Provider
+from .facts import MessagesFacts
 from .history import HISTORY, read_messages
 from .messages import CREATE, NAME, PATHS, detect
 from .mirror import normal_form
@@ -20,10 +17,6 @@ from .request import write_message
 from .serving import error_body, final_body, made_body
 
 
-def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    return gather_messages(body, answer.status, interrupted=end in INTERRUPTED)
-
-
 def _authorize(key: str) -> dict[str, str]:
     return {"x-api-key": key, "anthropic-version": "2023-06-01"}
 
@@ -32,7 +25,7 @@ PROVIDER: Final = Provider(
     name=NAME,
     title="Anthropic Messages",
     normalizer=MessagesNormalizer,
-    oracle=_read_facts,
+    facts_reader=MessagesFacts,
     url=CREATE,
     detect=detect,
     write=write_message,

@@ -215,7 +215,7 @@ class Blocks:
             return
         if not read(self, block, delta, out):
             out.append(Unknown(f"delta {kind}", delta))
-        elif len(delta) > 1 + len(known):
+        elif len(delta) > 2:  # more than its type and its content
             give_others(f"{kind}.", delta, ("type", *known), out)
 
     def _stop(self, index: int, raw: dict[str, Json], out: list[Event]) -> None:

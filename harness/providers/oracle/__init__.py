@@ -5,7 +5,6 @@ package it imports only the vocabulary of facts.
 """
 
 from .agy import gather_agy
-from .anthropic import gather_messages
 from .events import gather_events
 from .gemini import gather_body, read_messages
 from .gemini_cli import gather_cli
@@ -26,7 +25,6 @@ __all__ = [
     "gather_compat",
     "gather_events",
     "gather_interactions",
-    "gather_messages",
     "gather_openai",
     "note_error",
     "read_messages",

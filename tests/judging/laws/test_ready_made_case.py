@@ -83,7 +83,7 @@ def test_an_oracle_that_knows_no_smaller_message_hides_no_finding(
     def oracle(body: bytes, *rest: Any) -> Facts:
         if body != ANSWER:
             raise KeyError("candidates")
-        return known.oracle(body, *rest)
+        return known.read_facts(body, *rest)
 
     monkeypatch.setitem(PROVIDERS, "gemini-api", replace(known, oracle=oracle))
     broken = faulty(3, BREACHES[3])

@@ -1,0 +1,213 @@
+"""The reader of facts: makes the account of an answer from the events of its wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from harness.facts import CONTINUATION, Facts, Run, arguments_of
+from harness.stream.events import (
+    Annotation,
+    CallEnd,
+    CallInvalid,
+    CallStart,
+    CallText,
+    Code,
+    CodeResult,
+    Error,
+    Event,
+    Finish,
+    Metadata,
+    Reasoning,
+    ServerCall,
+    ServerResult,
+    Start,
+    Text,
+    Unknown,
+    Usage,
+)
+from harness.stream.framing import Frame
+from harness.stream.json_codec import Json
+
+from .oracle.reader import note_error
+from .oracle.values import camel, names_in
+from .provider import Answer
+from .wire_values import is_empty
+
+_NAMES: Final = {"model": "modelVersion", "id": "responseId"}
+"""A fact about the whole answer → the name of its field."""
+
+
+class EventFacts:
+    """Reads the facts of one answer. The subclass of a wire reads the objects that events pass on.
+
+    A last call that has no end is open. The arguments of an open call are those so far.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self.facts = Facts()
+        self._answer = answer
+        self._open = False
+        self._arguments: list[str] = []
+        """The pieces of the JSON text of the arguments of the open call."""
+        self._part = 0
+        """The number of characters of thoughts before the latest part."""
+        self._offset = 0
+        self._is_text = False
+        """Whether the events are those of a text that is not JSON, which is noted as a whole."""
+        self._reads: dict[type[Event], Callable[[Any], None]] = {
+            Annotation: self._annotation,
+            CallEnd: self._call_end,
+            CallInvalid: self._call_invalid,
+            CallStart: self._call_start,
+            CallText: self._call_text,
+            Code: self._code,
+            CodeResult: self._code,
+            Error: self._error,
+            Finish: self._finish,
+            Metadata: self._metadata,
+            Reasoning: self._reasoning,
+            ServerCall: self._server_tool,
+            ServerResult: self._server_tool,
+            Start: self._start,
+            Text: self._text,
+            Unknown: self._unknown,
+            Usage: self._usage,
+        }
+
+    def feed(self, frame: Frame, events: Iterable[Event]) -> None:
+        """Read the events of a frame."""
+        text = frame.text
+        self._is_text, self._offset = text is not None, frame.offset
+        if text is not None and text.strip():
+            self._note_unreadable(text)
+        self._read(events)
+
+    def close(self, events: Iterable[Event]) -> Facts:
+        """Read the events of the end; returns the facts of the whole answer."""
+        facts, was_open = self.facts, self._open
+        self._is_text = True
+        self._read(events)
+        facts.open_call = was_open
+        self._show_call()
+        if self._answer.failed:
+            facts.at_error = Facts()  # the status came before the body
+        facts.ended_well = not (facts.finish in (None, *CONTINUATION) or facts.is_malformed)
+        return facts
+
+    def _read(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if read := self._reads.get(type(event)):
+                read(event)
+
+    # ---------------------------------------------------------------- content
+
+    def _text(self, event: Text) -> None:
+        if event.text:
+            self.facts.order.append(Run("text", len(event.text)))
+            self.facts.add_text(event.text)
+
+    def _reasoning(self, event: Reasoning) -> None:
+        if event.text:
+            begins = self._part == len(self.facts.thoughts)
+            self.facts.order.append(Run("thought", len(event.text), begins=begins))
+            self.facts.add_thought(event.text)
+        if event.signature is not None:
+            self.facts.signatures.append(("thought", event.signature))
+            self.facts.signed_places.append(len(self.facts.text))
+
+    def _call_start(self, event: CallStart) -> None:
+        facts = self.facts
+        self._open = True
+        self._arguments.clear()
+        facts.calls.append((event.name, {}))
+        facts.marks.append((event.id, event.signature))
+        facts.places.append(len(facts.text))
+        facts.signed_before.append(len(facts.signatures))
+        facts.order.append(Run("call"))
+
+    def _call_text(self, event: CallText) -> None:
+        self._arguments.append(event.text)
+        self.facts.pieces.append(event.text)
+
+    def _call_end(self, event: CallEnd) -> None:
+        self._open = False
+        self.facts.calls[-1] = (self.facts.calls[-1][0], event.arguments)
+
+    def _call_invalid(self, event: CallInvalid) -> None:
+        facts = self.facts
+        self._open = False
+        facts.invalid_calls.append((facts.calls[-1][0], event.text))
+        for entries in (facts.calls, facts.marks, facts.places, facts.signed_before):
+            entries.pop()
+        # No content comes while a call is open, so the call is the last run.
+        facts.order.pop()
+
+    def _show_call(self) -> None:
+        """Set the arguments of the open call to those so far."""
+        text = "".join(self._arguments)
+        if self._open and text.strip():
+            self.facts.calls[-1] = (self.facts.calls[-1][0], arguments_of(text))
+
+    def _code(self, event: Code | CodeResult) -> None:
+        self.facts.code += 1
+
+    def _server_tool(self, event: ServerCall | ServerResult) -> None:
+        self.facts.server_tools += 1
+
+    # ---------------------------------------------------------------- beside the content
+
+    def _start(self, event: Start) -> None:
+        self.facts.others |= {_NAMES[name] for name in _NAMES if getattr(event, name) is not None}
+
+    def _metadata(self, event: Metadata) -> None:
+        self.facts.others.add(_NAMES.get(event.name) or camel(event.name))
+
+    def _annotation(self, event: Annotation) -> None:
+        named = (name for name, value in event.raw.items() if not is_empty(value))
+        self.facts.others |= {camel(name) for name in named}
+
+    def _usage(self, event: Usage) -> None:
+        raise NotImplementedError
+
+    def _finish(self, event: Finish) -> None:
+        self.facts.finish, self.facts.finish_message = event.raw, event.message
+
+    def _error(self, event: Error) -> None:
+        document = event.raw
+        if isinstance(document, list) and document:
+            document = document[0]
+        if isinstance(document, dict):
+            error = document.get("error", document)
+        else:
+            error = None
+            if not self._is_text:
+                self._note_value(document)
+        self.facts.open_call = self._open
+        self._show_call()
+        note_error(self.facts, error, self._answer.status)
+
+    def _unknown(self, event: Unknown) -> None:
+        raw = event.raw
+        if event.where == "unfinished" or (event.where == "frame" and self._is_text):
+            return
+        if not isinstance(raw, dict):
+            self._note_value(raw)
+        elif event.where.startswith("field "):
+            self.facts.others |= {camel(name) for name in raw}
+        else:
+            self.facts.others |= names_in(raw)
+
+    def _note_value(self, value: Json) -> None:
+        """Note a JSON value that is no message."""
+        if isinstance(value, list) and value:
+            for item in value:
+                self._note_value(item)
+        else:
+            self._note_unreadable(json.dumps(value))
+
+    def _note_unreadable(self, text: str) -> None:
+        if not self.facts.unreadable:
+            self.facts.unreadable_at = self._offset
+        self.facts.unreadable.append(text)

@@ -1,0 +1,68 @@
+"""The second readers of the wires, and the comparison of their facts with those of the events.
+
+A second reader reads a raw body slowly and plainly. It shares no code with framer and normalizer, so
+it can't share their faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.cassettes import Exchange
+from harness.cassettes.load import load
+from harness.facts import Facts
+from harness.providers import PROVIDERS, Answer, with_provider
+from harness.stream.decompression import unpack_before_fault
+from harness.stream.events import INTERRUPTED, End
+
+from .messages import gather_messages
+
+CASSETTES = Path(__file__).parents[2] / "cassettes"
+SecondReader = Callable[[bytes, Answer, End], Facts]
+
+
+def _messages(body: bytes, answer: Answer, end: End) -> Facts:
+    return gather_messages(body, answer.status, interrupted=end in INTERRUPTED)
+
+
+READERS: dict[str, SecondReader] = {"anthropic": _messages}
+"""The second readers by the name of their provider."""
+
+
+def answers(provider: str) -> Iterator[tuple[str, Exchange]]:
+    """Yield the place and the exchange of every shipped answer of a wire."""
+    for path in sorted(CASSETTES.rglob("*.yaml")):
+        for number, exchange in enumerate(load(path).exchanges, 1):
+            known = with_provider(exchange)
+            if known.provider == provider and (known.generates or known.request is None):
+                yield f"{path.relative_to(CASSETTES)}:{number}", known
+
+
+def compare(body: bytes, exchange: Exchange) -> dict[str, tuple[Any, Any]]:
+    """Return the facts of a body that differ, by the name of their field: those of the events, and
+    those of the second reader.
+    """
+    provider = PROVIDERS[str(exchange.provider)]
+    answer = provider.answer(exchange, None, None)
+    first = provider.read_facts(body, answer, exchange.end)
+    second = READERS[provider.name](body, answer, exchange.end)
+    return dict(_differences(first, second))
+
+
+def body_of(exchange: Exchange) -> bytes:
+    """Return the body after content decoding."""
+    return unpack_before_fault(exchange.body, exchange.header("content-encoding"))[0]
+
+
+def _differences(one: Facts, two: Facts, place: str = "") -> Iterator[tuple[str, tuple[Any, Any]]]:
+    for name, value in vars(one).items():
+        other = vars(two)[name]
+        if isinstance(value, Facts) and isinstance(other, Facts):
+            yield from _differences(value, other, f"{place}{name}.")
+        elif name == "unreadable":  # one piece of a text is one line for some readers
+            if "\n".join(value).split() != "\n".join(other).split():
+                yield place + name, (value, other)
+        elif name != "unreadable_at" and value != other:
+            yield place + name, (value, other)
