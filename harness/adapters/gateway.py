@@ -180,6 +180,7 @@ class Gateway:
             reply.raised = fault
             if not _errors(reply):
                 reply.entries[-1:] = [Entry(shown, (Error(status, shown),))]
+            reply.entries = [_with_status(entry, status) for entry in reply.entries]
         return reply
 
     def close(self) -> None:
@@ -243,6 +244,15 @@ def _way_out() -> str:
 
 def _errors(reply: Reply) -> bool:
     return any(isinstance(fact, Error) for entry in reply.entries for fact in entry.facts)
+
+
+def _with_status(entry: Entry, status: int) -> Entry:
+    """Return the entry. An error without a code has the status of the answer."""
+    facts = (
+        replace(fact, code=status) if isinstance(fact, Error) and fact.code is None else fact
+        for fact in entry.facts
+    )
+    return Entry(entry.native, tuple(facts))
 
 
 def _first_line(text: str) -> str:

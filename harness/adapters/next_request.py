@@ -45,9 +45,14 @@ def next_request(wire: str, body: _Object, answer: Sequence[Json], at: At) -> _O
 
     ``body`` is that of the first request. Every second result has an image too, if the wire has a
     place for it. After an answer without calls, the user's message `At.say` follows. Raises
-    `Skipped` for an answer whose calls can't be answered on this wire.
+    `Skipped` for an answer without content, and for one whose calls can't be answered on this wire.
     """
     return _WRITERS[wire](body, [message for message in answer if isinstance(message, dict)], at)
+
+
+def _need_content(content: object, at: At) -> None:
+    if not content:
+        at.skip("the gateway's first answer has no content, so there is nothing to send back")
 
 
 def _results(calls: Sequence[Call], at: At, *, media: bool = True, by_id: bool = True) -> list[Any]:
@@ -76,6 +81,7 @@ def _gemini(body: _Object, messages: list[_Object], at: At) -> _Object:
         for candidate in message.get("candidates") or []:
             if not candidate.get("index"):
                 parts += (candidate.get("content") or {}).get("parts") or []
+    _need_content(parts, at)
     called = [part["functionCall"] for part in parts if part.get("functionCall")]
     calls = [
         Call(call.get("id") or None, call.get("name") or "", call.get("args") or {})
@@ -108,6 +114,7 @@ def _inline(image: str) -> _Object:
 
 def _anthropic(body: _Object, messages: list[_Object], at: At) -> _Object:
     blocks = _blocks(messages)
+    _need_content(blocks, at)
     calls = [
         Call(block.get("id") or None, block.get("name") or "", block.get("input"))
         for block in blocks
@@ -162,6 +169,7 @@ def _blocks(messages: list[_Object]) -> list[_Object]:
 
 def _chat(body: _Object, messages: list[_Object], at: At) -> _Object:
     message = _chat_message(messages)
+    _need_content(any(value for name, value in message.items() if name != "role"), at)
     if message.get("function_call"):
         at.skip("the gateway answered with function_call, whose result has no id")
     calls = []
@@ -237,6 +245,7 @@ def _add_item(items: list[Any], item: Json) -> None:
 
 def _responses(body: _Object, messages: list[_Object], at: At) -> _Object:
     items = _items(messages)
+    _need_content(items, at)
     if any(item.get("type") == "custom_tool_call" for item in items):
         at.skip("the gateway answered with custom_tool_call, and the tools are functions")
     calls = [
@@ -274,6 +283,7 @@ def _items(messages: list[_Object]) -> list[_Object]:
 
 def _interactions(body: _Object, messages: list[_Object], at: At) -> _Object:
     steps = _steps(messages)
+    _need_content(steps, at)
     calls = [
         Call(step.get("id") or None, step.get("name") or "", step.get("arguments") or {})
         for step in steps

@@ -208,6 +208,20 @@ def test_events_of_another_shape_and_http_errors_are_errors(upstream: str, tmp_p
         assert list(run("gemini", url, tmp_path).facts()) == [Error(502, "upstream is gone")]
 
 
+@pytest.mark.parametrize(("code", "stated"), [(None, 502), ("rate_limit", "rate_limit")])
+def test_an_error_without_a_code_has_the_status_of_the_answer(
+    code: str | None, stated: int | str, upstream: str, tmp_path: Path
+) -> None:
+    def fails(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        ask(upstream)
+        handler.send_response(502)
+        handler.end_headers()
+        return json.dumps({"error": {"message": "gone", "type": None, "code": code}}).encode()
+
+    with gateway(fails) as (url, _):
+        assert list(run("openai-chat", url, tmp_path).facts()) == [Error(stated, "gone")]
+
+
 def test_a_gateway_that_is_not_there_or_never_asks_is_an_error(
     upstream: str, tmp_path: Path
 ) -> None:

@@ -593,6 +593,32 @@ def test_after_an_answer_without_calls_the_user_goes_on(upstream: str, tmp_path:
     ]
 
 
+RESPONSE = {"object": "response", "output": []}
+EMPTY_RESPONSE = [
+    {"type": "response.created", "response": {**RESPONSE, "status": "in_progress"}},
+    {"type": "response.completed", "response": {**RESPONSE, "status": "completed"}},
+]
+
+
+@pytest.mark.parametrize(
+    ("wire", "events"),
+    [
+        ("gemini", [{"candidates": [{"finishReason": "STOP"}]}]),
+        ("openai-chat", [chunk({"role": "assistant", "content": ""}, "stop")]),
+        ("openai-responses", EMPTY_RESPONSE),
+        ("interactions", [{"event_type": "interaction.completed", "interaction": {}}]),
+    ],
+)
+def test_an_answer_without_content_is_not_sent_back(
+    wire: str, events: list[Any], upstream: str, tmp_path: Path
+) -> None:
+    with gateway(canned(events, upstream)) as (url, asked):
+        cell = judged(adapter_of(wire, url, tmp_path))
+    assert (cell.verdict, cell.aspects) == ("not-run", {"results": "not_asked"})
+    assert "has no content, so there is nothing to send back" in cell.reason
+    assert len(asked) == 1
+
+
 def test_a_tool_that_the_wire_can_not_have_is_not_asked(upstream: str, tmp_path: Path) -> None:
     request = replace(REQUESTED, body=REQUEST.replace(b'"add"', b'"add.v2"'))
     adapter = adapter_of("openai-responses", upstream, tmp_path)
