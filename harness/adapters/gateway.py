@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from harness.facts import Entry, Error, Raised
+from harness.facts import Entry, Error, Raised, Skipped
 from harness.providers import PROVIDERS
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import Json
@@ -140,6 +140,8 @@ class Gateway:
         except TranslationError as error:
             return Reply(skipped=f"the wire of the gateway has no such request: {error}")
         reply = self._reply(at, path, content, timeout, _way_out())
+        if at.cancel:
+            reply.read = frozenset({"cancel"})
         if question.turn == 1 or reply.raised or _errors(reply):
             return reply
         answer = [entry.native for entry in reply.entries]
@@ -169,7 +171,7 @@ class Gateway:
         self, at: At, path: str, content: dict[str, Json], timeout: float, way_out: str
     ) -> Reply:
         reply = Reply(doubles=self._doubles)
-        status, body, fault = self._post(path, content, timeout)
+        status, body, fault = self._post(path, content, timeout, cancel=at.cancel)
         shown = body[:2000].decode("utf-8", "backslashreplace")
         reply.instead = f"{self._url} answered HTTP {status} {_first_line(shown)}{way_out}"
         reply.add(Entry(text_of_bytes(body)))
@@ -187,12 +189,15 @@ class Gateway:
         """Do nothing, because the harness did not start the gateway."""
 
     def _post(
-        self, path: str, content: dict[str, Json], timeout: float
+        self, path: str, content: dict[str, Json], timeout: float, *, cancel: bool
     ) -> tuple[int, bytes, Raised | None]:
         """Return the status and body of the answer, and the fault that ended it early, if there is
-        one.
+        one. ``cancel``: the user disconnects after the first bytes. Raises `Skipped` if these come
+        only when the service has disconnected.
         """
         import http.client  # slow to import
+
+        from harness.server.connection import GRACE_S  # so is the server
 
         key = os.environ.get(GATEWAY_KEY) or NO_KEY
         headers = {
@@ -205,7 +210,8 @@ class Gateway:
         }
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self._host, timeout=timeout)
-        until, body, status = time.monotonic() + timeout, bytearray(), 0
+        start, body, status = time.monotonic(), bytearray(), 0
+        until = start + timeout
         try:
             connection.connect()
         except OSError as error:
@@ -223,6 +229,10 @@ class Gateway:
                         f"{self._url} answered for more than {timeout:g} s, or with more than"
                         f" {MAX_BODY:,} bytes"
                     )
+                if cancel:
+                    break
+            if cancel and time.monotonic() - start > GRACE_S:
+                raise Skipped("the gateway passes on no event before the whole answer")
             return status, bytes(body), None
         except TimeoutError:
             raise TimedOut(f"{self._url} did not answer within {timeout:g} s") from None

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import select
+from collections.abc import Callable
+from contextlib import closing, suppress
+from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -11,11 +15,16 @@ import pytest
 
 from harness.adapters.gateway import GATEWAY_WIRES
 from harness.adapters.named import adapter_of_target
+from harness.cassettes.load import load
+from harness.judging.aspect_run import JudgedExchange
 from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import QuestionItem, judge_questions
+from harness.judging.questions.service_faults import SERVICE_FAULTS, judge_faults, plan_faults
 from harness.judging.results import Result
 from harness.providers import PROVIDERS
-from tests.adapters.gateways import ask, gateway
+from harness.server import connection, fault_offer
+from tests.adapters.gateways import HI, ask, gateway
+from tests.faulty.faults import ROOT
 
 DONE: dict[str, list[Any]] = {
     "anthropic": [
@@ -90,3 +99,64 @@ def test_a_wire_that_has_no_such_request_is_not_asked(upstream: str, tmp_path: P
     assert asked == []
     assert result.verdict == "not-run"
     assert "the wire of the gateway has no such request" in result.reason
+
+
+def passes_on(handler: BaseHTTPRequestHandler, answer: HTTPResponse, upstream: Any) -> None:
+    """Stop asking the model when the client has left."""
+    handler.wfile.write(answer.read1())
+    while upstream in select.select([handler.connection, upstream], [], [])[0]:
+        if not (data := answer.read1()):
+            return
+        handler.wfile.write(data)
+
+
+def reads_on(handler: BaseHTTPRequestHandler, answer: HTTPResponse, upstream: Any) -> None:
+    handler.wfile.write(answer.read1())
+    with suppress(IncompleteRead):
+        answer.read()
+
+
+def waits_for_the_whole(
+    handler: BaseHTTPRequestHandler, answer: HTTPResponse, upstream: Any
+) -> None:
+    with suppress(IncompleteRead):
+        handler.wfile.write(answer.read())
+
+
+@pytest.mark.parametrize(
+    ("way", "grace", "verdict", "reason"),
+    [
+        (passes_on, 2.0, "kept", ""),
+        (reads_on, 1.0, "wrong", "the connection stays open after the user has canceled"),
+        (waits_for_the_whole, 0.3, "not_asked", "passes on no event before the whole answer"),
+    ],
+)
+def test_a_gateway_leaves_the_model_when_its_client_leaves(
+    way: Callable[[BaseHTTPRequestHandler, HTTPResponse, Any], None],
+    grace: float,
+    verdict: str,
+    reason: str,
+    upstream: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in (connection, fault_offer):
+        monkeypatch.setattr(module, "GRACE_S", grace)
+
+    def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        handler.send_response(200)
+        handler.end_headers()
+        with closing(HTTPConnection(upstream.removeprefix("http://"))) as asked:
+            asked.request("POST", "/v1beta/models/m:streamGenerateContent?alt=sse", HI)
+            way(handler, asked.getresponse(), asked.sock)
+        return b""
+
+    exchange = load(ROOT / "cassettes" / "gemini-api" / "text.yaml").exchanges[2]
+    item = JudgedExchange("gemini-api/text", 3, exchange)
+    faults = [fault for fault in SERVICE_FAULTS if fault.name == "cancelled"]
+    [planned] = plan_faults(faults, [item], {item.place})
+    with gateway(answer) as (url, _):
+        adapter = adapter_of_target(f"gateway gemini: {url}", tmp_path, {}, timeout=20, guest=False)
+        [result] = judge_faults([planned], adapter, {})
+    assert result.aspects == {"cancelled": verdict}
+    assert reason in " ".join(finding.sentence for finding in result.findings)
