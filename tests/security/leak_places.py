@@ -60,12 +60,13 @@ def shown(output: str | bytes) -> list[str]:
     texts += [re.sub(rb"\\[rn]|\\|\s", b"", text) for text in texts]
     texts += [re.sub(rb'"\}\]\}[",]*data:\{"parts":\[\{"\w+":"', b"", text) for text in texts]
     texts += [re.sub(rb"%([0-9A-F]{2})", lambda code: bytes.fromhex(code[1].decode()), texts[-1])]
-    for text in [*texts]:
-        for run in re.findall(rb"[0-9A-Za-z+/]{12,}", text):
-            texts += [base64.b64decode(run[at : at + (len(run) - at) // 4 * 4]) for at in range(4)]
+    runs = {run for text in texts for run in re.findall(rb"[0-9A-Za-z+/]{12,}", text)}
+    for run in runs:
+        texts += [base64.b64decode(run[at : at + (len(run) - at) // 4 * 4]) for at in range(4)]
     packed = [text for text in texts if text[:2] == b"\x1f\x8b"]
     texts += [zlib.decompressobj(wbits=31).decompress(text) for text in packed]
-    return [part for part in PARTS if any(part.encode() in text for text in texts)]
+    every = b"\0".join({*texts})
+    return [part for part in PARTS if part.encode() in every]
 
 
 URL = (
