@@ -76,10 +76,11 @@ def test_the_pages_of_a_thousand_green_cells_keep_to_the_budget() -> None:
 
 @pytest.mark.slow
 def test_a_report_of_all_laws_keeps_to_the_budget() -> None:
+    """For a fifth of the shipped cassettes: among them are those of each provider."""
     root = Path(__file__).parents[2]
     project = Project([root / "specs"], root / "cassettes")
     results = []
-    for file in yaml_files(root / "cassettes"):
+    for file in [*yaml_files(root / "cassettes")][::5]:
         name = file.relative_to(root / "cassettes").with_suffix("").as_posix()
         cassette = project.cassette(name)
         for cell in law_cells(name, cassette.exchanges, project.law_adapters(), cassette.origin):
@@ -91,7 +92,7 @@ def test_a_report_of_all_laws_keeps_to_the_budget() -> None:
             results.append(
                 replace(held, command=f"pytest --harness-laws 'cassettes/{name}.yaml::{cell.name}'")
             )
-    assert len(results) > 10_000
+    assert len(results) > 2_000
     files = render(Run(make_header(results, project.features, "", ()), results))
     assert html_size(files) <= BUDGET * len(results)
 
