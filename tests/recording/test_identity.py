@@ -315,11 +315,31 @@ OVER_HTTP = [
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("name", OVER_HTTP)
 def test_a_served_exchange_is_recorded_unchanged(name: str, awaits: bool) -> None:
+    """Each exchange in one of the two ways in turn, and the first of each kind in both ways."""
+    seen = set()
     for number, exchange in enumerate(load(CASSETTES / f"{name}.yaml").exchanges, 1):
+        kind = kind_of(exchange)
+        if kind in seen and number % 2 == awaits:
+            continue  # the test of the other way asks for it
+        seen.add(kind)
         again, why = recorded_again(exchange, awaits)
         if why:
             print(f"exchange {number}: plain httpx2, since {why}")
         judge(exchange, again, number)
+
+
+def kind_of(exchange: Exchange) -> tuple[object, ...]:
+    """What may matter for the way in which an exchange is asked for."""
+    return (
+        exchange.provider,
+        exchange.request and exchange.request.method,
+        exchange.status,
+        exchange.end,
+        exchange.streamed,
+        exchange.header("content-encoding"),
+        exchange.header("transfer-encoding"),
+        isinstance(sdk_place(exchange), str),
+    )
 
 
 PROGRAM = """
