@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def named_by_cases() -> dict[str, set[str]]:
     """Dialect → the losses that a case of the specs names."""
-    named = defaultdict(set)
+    named = defaultdict[str, set[str]](set)
     for spec in sorted(SPECS.glob("*/*.yaml")):
         text = spec.read_text(encoding="utf-8")
         if "not_carried" not in text:
