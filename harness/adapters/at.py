@@ -83,12 +83,12 @@ class AskedOutput:
     schema: Mapping[str, Any] | None = None
 
 
-_SERVER_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "search": {"googleSearch": {}},
-    "code": {"codeExecution": {}},
-    "urls": {"urlContext": {}},
+_SERVER_TOOLS: Final = {
+    "search": ("googleSearch", "google_search"),
+    "code": ("codeExecution", "code_execution"),
+    "urls": ("urlContext", "url_context"),
 }
-"""Neutral name of a tool of the provider → the tool."""
+"""Neutral name of a tool of the provider → its names on generateContent and Interactions."""
 READ: Final = frozenset(
     (
         *("prompt", "tools", "server_tools", "system", "messages", "choice", "output"),
@@ -199,7 +199,7 @@ def at_of(question: Question) -> At:
         (last_text(words["messages"]) if is_asked else asked.last_text if asked else "") or PROMPT,
         _asked_tools(words) if is_asked else _tools(known, asked, question.options),
         exchange,
-        _asked_server_tools(words)
+        _asked_server_tools(words, exchange.provider)
         if is_asked
         else server_tools(exchange.request.body)
         if exchange.request
@@ -258,10 +258,15 @@ def _asked_tools(words: Words) -> tuple[Tool, ...]:
     )
 
 
-def _asked_server_tools(words: Words) -> tuple[Mapping[str, Any], ...]:
-    """Return the provider's tools of a question, in the words of generateContent."""
+def _asked_server_tools(words: Words, provider: str | None) -> tuple[Mapping[str, Any], ...]:
+    """Return the provider's tools of a question, in the form of its wire."""
+
+    def form(kind: str) -> Mapping[str, Any]:
+        name, type_ = _SERVER_TOOLS[kind]
+        return {"type": type_} if provider == "interactions" else {name: {}}
+
     tools = (tool for tool in words["tools"] if "provider" in tool)
-    return tuple(tool.get("raw") or _SERVER_TOOLS[tool["provider"]] for tool in tools)
+    return tuple(tool.get("raw") or form(tool["provider"]) for tool in tools)
 
 
 def _output(words: Any) -> AskedOutput | None:

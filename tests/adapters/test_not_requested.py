@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from harness.adapters import EVENTS
-from harness.adapters.asked import SentRequest
-from harness.adapters.at import Question, at_of, line_of
+from harness.adapters.asked import Asked, SentRequest
+from harness.adapters.at import Question, at_of, line_of, question_words
 from harness.facts import ASPECTS, Finding, Transcript
 from harness.judging.aspect_run import without_unrequested
 from harness.judging.aspects import judge_exchange, wire_answer
 from harness.providers import asked_features, server_tools
 from harness.stream.exchange import Exchange, Request
+from harness.stream.prompt import Prompt, ServerTool
 from tests.adapters.shims import ASKS, EXCHANGE, URL, function_adapter
 
 USER = {"contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]}
@@ -83,6 +84,19 @@ def test_the_tools_of_the_provider_are_offered_to_the_client() -> None:
     assert at_of(question).server_tools == (SEARCH,)
     assert line_of(replace(question, base_url="http://x"), 1)["server_tools"] == (SEARCH,)
     assert at_of(Question(replace(EXCHANGE, request=None))).server_tools == ()
+
+
+@pytest.mark.parametrize(
+    ("provider", "tool"), [("gemini-api", SEARCH), ("interactions", {"type": "google_search"})]
+)
+def test_the_tools_of_a_question_are_offered_in_the_form_of_its_wire(
+    provider: str, tool: dict[str, Any]
+) -> None:
+    search = ServerTool({}, "", "", "", "search")
+    asked = Asked("q", Prompt(messages=(), tools=(search,)), provider, streamed=True)
+    exchange = replace(EXCHANGE, request=None, provider=provider)
+    question = Question(exchange, words=question_words(asked, "http://x"))
+    assert at_of(question).server_tools == (tool,)
 
 
 CITED = {"type": "document", "source": {}, "citations": {"enabled": True}}
