@@ -1,4 +1,4 @@
-"""Faults of clients that are asked questions, on Anthropic's wire and on OpenAI's two.
+"""Faults of clients that are asked questions, on Anthropic's wire, OpenAI's two and Interactions.
 
 A client writes what it is asked for as the provider's writer does, with one change of its first or
 of its second request. Each change is one that public adapters made.
@@ -38,6 +38,7 @@ Change = Callable[[Body], object]
 BASE_URL = "http://127.0.0.1:1/asked"
 WORDS = {
     "messages": "anthropic-messages", "responses": "openai-responses", "chat": "openai-chat",
+    "interactions": "interactions",
 }  # fmt: skip
 """The name of a wire → its word among those of gateways."""
 
@@ -205,6 +206,25 @@ def results_of_the_first(body: Body) -> None:
         result["content"] = results[0]["content"]
 
 
+def last_content(body: Body) -> None:
+    for step in body["input"]:
+        if {part["type"] for part in step.get("content", [])} == {"text"}:
+            del step["content"][:-1]
+
+
+def contents_as_text(body: Body) -> None:
+    for step in body["input"]:
+        if isinstance(step.get("result"), list):
+            step["result"] = json.dumps([part.get("text", part) for part in step["result"]])
+
+
+def results_by_place(body: Body) -> None:
+    ids = [step["id"] for step in body["input"] if step["type"] == "function_call"]
+    results = [step for step in body["input"] if step["type"] == "function_result"]
+    for call_id, result in zip(ids, results, strict=True):
+        result["call_id"] = call_id
+
+
 FAULTS: list[tuple[str, str, Change, int, str, str]] = [
     ("messages", "the definitions of a schema are lost", without_definitions, 1, "schema", "mozilla-ai/any-llm#1095"),
     ("messages", "only the last text of a message is sent", last_texts, 1, "messages", "router-for-me/CLIProxyAPI@68282c4aa"),
@@ -221,6 +241,12 @@ FAULTS: list[tuple[str, str, Change, int, str, str]] = [
     ("chat", "each image is a PNG", images_are_png, 1, "media", "UKGovernmentBEIS/inspect_ai#671"),
     ("chat", "the temperature is sent once", lambda body: body.pop("temperature", None), 2, "settings", "agno-agi/agno#7973"),
     ("chat", "each result is that of the first call", results_of_the_first, 2, "results", "crmne/ruby_llm@edcbacff"),
+    ("interactions", "only the last content of a step is sent", last_content, 1, "messages", "router-for-me/CLIProxyAPI@68282c4aa"),
+    ("interactions", "thresholds are lost", lambda body: body.pop("safety_settings", None), 1, "google", "langchain-ai/langchain-google#1443"),
+    ("interactions", "the tools are sent once", lambda body: body.pop("tools", None), 2, "tools", "agno-agi/agno#7973"),
+    ("interactions", "a file of a result is a text of JSON", contents_as_text, 1, "media", "vercel/ai@17d66c5"),
+    ("interactions", "results are paired by place", results_by_place, 1, "results", "crmne/ruby_llm@edcbacff"),
+    ("interactions", "the system is sent once", lambda body: body.pop("system_instruction", None), 2, "system", "agno-agi/agno#7973"),
 ]  # fmt: skip
 """Wire, fault, change, number of the request, aspect, and a public bug of the same kind."""
 ASKED_FAULTS = {

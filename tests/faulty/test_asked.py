@@ -1,4 +1,4 @@
-"""A client that is asked questions on the wires of Anthropic and OpenAI is red by its own fault."""
+"""A client that is asked questions on another wire than generateContent is red by its own fault."""
 
 from __future__ import annotations
 
