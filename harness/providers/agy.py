@@ -431,4 +431,19 @@ PROVIDER: Final = Provider(
     detect=_detect,
     framer=partial(JsonLinesFramer, is_message=is_event, usual=decode_piece),
     program=True,
+    drift=(
+        (r"^step_update\.(?:tool|subagent)_", ("agy.tools",)),
+        (
+            r"^result\.(?:status|error|denied_actions)\b",
+            ("agy.errors", "breaking", "breaking", "breaking"),
+        ),
+        (r"^result\.response$", ("agy.final-response",)),
+        (r"^(?:step_update|result)\.usage\b", ("usage.totals",)),
+        (r"^step_update\.state$", ("agy.steps", "breaking", "notable", "breaking")),
+        (r"^step_update\.step_type$", ("agy.steps",)),
+        (r"^(?:event|init|step_update|result)\b", ("agy.stream-json",)),
+        (r"^command\b", ("agy.commands",)),
+    ),
+    driver="harness.recording.drivers.agy:AgyDriver",
+    variant_table="harness.judging.metamorphic.catalogue:RUNS",
 )

@@ -84,4 +84,6 @@ PROVIDER: Final = Provider(
         re.compile("/v1internal"),
         authorize=bearer,
     ),
+    driver="harness.recording.drivers.code_assist:CodeAssistDriver",
+    variant_table="harness.judging.metamorphic.catalogue:CONTENTS",
 )

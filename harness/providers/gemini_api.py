@@ -52,4 +52,6 @@ PROVIDER: Final = Provider(
         "GOOGLE_GEMINI_BASE_URL",
         "/v1beta/models/{model}:{method}",
     ),
+    driver="harness.recording.drivers.genai:GeminiApiDriver",
+    variant_table="harness.judging.metamorphic.catalogue:CONTENTS",
 )

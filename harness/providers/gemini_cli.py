@@ -351,4 +351,5 @@ PROVIDER: Final = Provider(
     detect=_detect,
     framer=JsonLinesFramer,
     program=True,
+    driver="harness.recording.drivers.gemini_cli:ProgramDriver",
 )

@@ -278,6 +278,18 @@ class Provider:
     """
     mirror: Mirror | None = None
     """The event model that is this wire's own, or None."""
+    driver: str = ""
+    """``module:class`` of the `harness.recording.settings.Driver` with which answers are recorded,
+    imported for the first recording; "" if none can be recorded.
+    """
+    variant_table: str = ""
+    """``module:name`` of the spellings, and of the other variants, that laws and tests make of its
+    answers, imported for the first one; "" for other line ends only.
+    """
+    drift: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Pattern of a path in its messages → the feature, and the severities of a field that is gone
+    or new and of a new word, as in `harness.recording.drift.severity`.
+    """
     refusals: RequestRules | None = None
     """The rules by which `harness serve` refuses requests. None for Gemini's wires, whose rules are
     in `harness.server`, and for a wire without rules.

@@ -80,4 +80,6 @@ PROVIDER: Final = Provider(
         regional,
     ),
     history=HistoryRules(together=True),
+    driver="harness.recording.drivers.genai:VertexAiDriver",
+    variant_table="harness.judging.metamorphic.catalogue:CONTENTS",
 )

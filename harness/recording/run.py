@@ -13,18 +13,18 @@ from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from harness.cassettes import Cassette, Exchange
 from harness.cassettes.load import load
 from harness.pipeline.replay import ReplayError, check_known
-from harness.providers import with_provider
+from harness.providers import PROVIDERS, with_provider
 from harness.stream.events import End
 from harness.stream.printable import plural
 
 from .cassette import use_cassette
-from .drivers import DRIVERS
 from .endpoints import check_base_url
 from .policy import (
     RecordingRefused,
@@ -108,7 +108,7 @@ def record_requests(
     file that can't be written, `MissingLibrary` and `ReplayError` for a provider that can't be
     called. The file changes only if the recording is complete.
     """
-    check_known("provider", provider, DRIVERS)
+    check_known("provider", provider, [name for name in PROVIDERS if PROVIDERS[name].driver])
     settings, limits, spent = settings or Settings(), limits or Limits(), spent or Spent()
     check_base_url(provider, settings.base_url)
     # This allows the statuses and ends of all exchanges of the old file; `_Run` compares place by
@@ -128,7 +128,8 @@ def record_requests(
         tape.silence_s = settings.silence_s
         tape.answer_bytes, tape.answer_s = settings.answer_bytes, settings.answer_s
         spent.check(limits)
-        with closing(DRIVERS[provider](tape, settings)) as driver:
+        make_driver: Callable[[Tape, Settings], Driver] = resolve_name(PROVIDERS[provider].driver)
+        with closing(make_driver(tape, settings)) as driver:
             _Run(
                 tape,
                 driver,

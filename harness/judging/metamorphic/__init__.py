@@ -27,7 +27,6 @@ from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
 from .catalogue import (
-    ALL,
     CUTS,
     SPELLINGS,
     VARIANTS,
@@ -38,7 +37,6 @@ from .catalogue import (
 from .relations import Relation
 
 __all__ = [
-    "ALL",
     "SPELLINGS",
     "VARIANTS",
     "Relation",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pkgutil import resolve_name
 from typing import Final
 
 from harness.providers import GENERATE_CONTENT, Provider
@@ -28,6 +29,9 @@ class WireVariant:
     feature: str = ""
     """The feature in the checklist that the variant belongs to; "" if there is none."""
 
+
+Table = tuple[tuple[WireVariant, ...], tuple[WireVariant, ...]]
+"""The spellings of the whole answers of a provider, and their other variants."""
 
 SAME: Final = equal()
 _NOT_WELL: Final = equal(less=["finish", "failed", "usage"])
@@ -530,27 +534,12 @@ BLOCK_OTHERS: Final = (
 )
 """Variants of a stream of Anthropic's Messages API that change more than its spelling."""
 
-_OF_WIRES: Final[Mapping[str, tuple[tuple[WireVariant, ...], tuple[WireVariant, ...]]]] = {
-    GENERATE_CONTENT: (SPELLINGS, OTHERS),
-    "agy": ((*LINE_ENDS, *RUN_SPELLINGS), RUN_OTHERS),
-    "anthropic": (BLOCK_SPELLINGS, BLOCK_OTHERS),
-    "interactions": (STEP_SPELLINGS, STEP_OTHERS),
-    "openai": (_either(ITEM_SPELLINGS, CHAT_SPELLINGS), _either(ITEM_OTHERS, CHAT_OTHERS)),
-    "chat/completions": (CHAT_SPELLINGS, CHAT_OTHERS),
-}
-"""The wire of a provider → the spellings of its whole answers, and their other variants."""
-
-_NAMES: Final = frozenset(variant.name for variant in VARIANTS)
-ALL: Final = (
-    *VARIANTS,
-    *{
-        item.name: item
-        for spellings, others in _OF_WIRES.values()
-        for item in (*spellings, *others)
-        if item.name not in _NAMES
-    }.values(),
-)
-"""The variants of all wires, one for each name."""
+CONTENTS: Final = (SPELLINGS, OTHERS)
+RUNS: Final = ((*LINE_ENDS, *RUN_SPELLINGS), RUN_OTHERS)
+BLOCKS: Final = (BLOCK_SPELLINGS, BLOCK_OTHERS)
+STEPS: Final = (STEP_SPELLINGS, STEP_OTHERS)
+ITEMS: Final = (_either(ITEM_SPELLINGS, CHAT_SPELLINGS), _either(ITEM_OTHERS, CHAT_OTHERS))
+PIECES: Final = (CHAT_SPELLINGS, CHAT_OTHERS)
 
 
 def spellings_of(exchange: Exchange, provider: Provider) -> tuple[WireVariant, ...]:
@@ -559,9 +548,15 @@ def spellings_of(exchange: Exchange, provider: Provider) -> tuple[WireVariant, .
     """
     if provider.wire == GENERATE_CONTENT and exchange.status >= 300:
         return (*LINE_ENDS, *ARRAY)
-    return _OF_WIRES.get(provider.wire, (LINE_ENDS, ()))[0]
+    return _table_of(provider)[0]
 
 
 def others_of(provider: Provider) -> tuple[WireVariant, ...]:
     """Return the variants that change more than the spelling."""
-    return _OF_WIRES.get(provider.wire, (LINE_ENDS, ()))[1]
+    return _table_of(provider)[1]
+
+
+def _table_of(provider: Provider) -> Table:
+    name = provider.variant_table
+    table: Table = resolve_name(name) if name else (LINE_ENDS, ())
+    return table

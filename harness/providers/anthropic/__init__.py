@@ -52,4 +52,6 @@ PROVIDER: Final = Provider(
     fault=fault_of,
     mirror=Mirror("anthropic", normal_form),
     refusals=REFUSALS,
+    driver="harness.recording.drivers.anthropic:AnthropicDriver",
+    variant_table="harness.judging.metamorphic.catalogue:BLOCKS",
 )

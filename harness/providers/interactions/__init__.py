@@ -47,4 +47,6 @@ PROVIDER: Final = Provider(
     ),
     framing=frozenset({"event:, id: or retry: lines", "[DONE]", "JSON lines"}),
     variants=variants_in,
+    driver="harness.recording.drivers.genai:InteractionsDriver",
+    variant_table="harness.judging.metamorphic.catalogue:STEPS",
 )

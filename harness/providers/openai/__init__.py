@@ -63,4 +63,6 @@ PROVIDER: Final = Provider(
     variants=variants_in,
     fault=fault_of,
     refusals=REFUSALS,
+    driver="harness.recording.drivers.openai:OpenAiDriver",
+    variant_table="harness.judging.metamorphic.catalogue:ITEMS",
 )

@@ -102,4 +102,6 @@ PROVIDER: Final = Provider(
     framing=frozenset({"[DONE]"}),
     variants=variants_in,
     fault=fault_of,
+    driver="harness.recording.drivers.openai_compat:OpenAiCompatDriver",
+    variant_table="harness.judging.metamorphic.catalogue:PIECES",
 )

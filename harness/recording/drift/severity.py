@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from harness.providers import PROVIDERS
 from harness.stream.events import FinishClass
 
 Severity = Literal["breaking", "notable", "harmless"]
@@ -39,18 +40,6 @@ PLACES: Final[tuple[tuple[str, Impact], ...]] = (
     (r"^lines\[tool_", Impact("gemini-cli.tools")),
     (r"^lines\[(?:init|message)\]", Impact("gemini-cli.stream-json")),
     (r"^lines\[", Impact("gemini-cli.unknown")),
-    (r"^step_update\.(?:tool|subagent)_", Impact("agy.tools")),
-    (
-        r"^result\.(?:status|error|denied_actions)\b",
-        Impact("agy.errors", "breaking", "breaking", "breaking"),
-    ),
-    (r"^result\.response$", Impact("agy.final-response")),
-    (r"^step_update\.usage\b", Impact("usage.totals")),
-    (r"^result\.usage\b", Impact("usage.totals")),
-    (r"^step_update\.state$", Impact("agy.steps", word="breaking")),
-    (r"^step_update\.step_type$", Impact("agy.steps")),
-    (r"^(?:event|init|step_update|result)\b", Impact("agy.stream-json")),
-    (r"^command\b", Impact("agy.commands")),
     (r"\berror\..*\[(?:QuotaFailure|RetryInfo)\]", Impact("errors.quota", word="breaking")),
     (
         r"(?:^|^\[\]\.|^response\.)error\b",
@@ -145,6 +134,13 @@ PLACES: Final[tuple[tuple[str, Impact], ...]] = (
 )
 """Pattern of a path → feature and severities. The first match is used. Paths are in camelCase."""
 
+_OF_PROVIDERS: Final = tuple(
+    (pattern, Impact(*severities))  # type: ignore[arg-type]  # words that the provider gives
+    for provider in PROVIDERS.values()
+    for pattern, severities in provider.drift
+)
+"""The places of providers that have their own."""
+
 ELSEWHERE: Final = Impact("unknown.fields", "notable", "notable")
 
 FINISH: Final[dict[FinishClass, str]] = {
@@ -186,7 +182,7 @@ def place_of(path: str) -> Impact:
     return next(
         (
             place
-            for pattern, place in PLACES
+            for pattern, place in (*_OF_PROVIDERS, *PLACES)
             if re.search(pattern, path) or re.search(pattern, camel)
         ),
         ELSEWHERE,
