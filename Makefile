@@ -100,7 +100,7 @@ test-peers: $(READY) ## judge three public adapters on 60 exchanges, and write t
 
 EXTRAS := clients,codings,completion,genai,hypothesis,openai,scale
 
-test-install: $(REPORT) ## install only the package, as a user does, run the specs, judge adapters in an empty folder, and see that a sweep names its extra; run the specs with the lowest and the newest versions that pyproject.toml allows, without and with the extras; record with the lowest vcrpy
+test-install: $(REPORT) ## install only the package, as a user does, run the specs, judge adapters in an empty folder, and see that a sweep names its extra; run the specs with the lowest and the newest versions that pyproject.toml allows, without and with the extras; record with the lowest vcrpy; install the example of a plugin, and run its tests and specs
 	$(PYTHON) -m venv --clear build/plain
 	build/plain/bin/pip install -q .
 	build/plain/bin/python -m pytest specs -q
@@ -117,6 +117,8 @@ test-install: $(REPORT) ## install only the package, as a user does, run the spe
 	build/lowest/bin/python -m pytest -q tests/recording/test_cassette.py tests/recording/test_vcr.py -m 'not slow'
 	$(BIN)/uv pip install --quiet --python build/plain/bin/python --upgrade '.[$(EXTRAS)]'
 	build/plain/bin/python -m pytest specs -q
+	build/plain/bin/pip install -q --no-deps examples/plugins/agy
+	cd examples/plugins/agy && ../../../build/plain/bin/python -m pytest -q -p no:cacheprovider
 	build/lowest/bin/python -c 'from harness.specs.matching import compare; print(compare({"a": 1}, {"a": 2})[0])'
 
 wires: $(READY) ## list what the types of the newest SDKs have and the readers do not know; tests/wires/accepted.yaml has the accepted gaps (needs npm)

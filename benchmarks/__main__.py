@@ -21,7 +21,6 @@ from .growth import growth, hostile_growth
 from .latency import recording_latency
 from .measure import (
     CHAT_URL,
-    agy_run_of,
     chat_message,
     exchange_of,
     interaction_of,
@@ -45,7 +44,6 @@ def measure(rounds: int, folder: Path) -> dict[str, Section]:
             (", Interactions API", interaction_of(frames)),
             (", Anthropic Messages", message_of_blocks(frames)),
             (", OpenAI-compatible", exchange_of(frames, chat_message, url=CHAT_URL)),
-            (", Antigravity CLI", agy_run_of(frames)),
         ):
             title = f"frame to payload, {frames} frames{wire}: microseconds a frame"
             results[title] = frame_to_payload(exchange, rounds)

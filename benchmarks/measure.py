@@ -126,22 +126,6 @@ def message_of_blocks(frames: int) -> Exchange:
     return with_provider(Exchange(None, 200, {}, timed, "complete"))
 
 
-def agy_run_of(frames: int) -> Exchange:
-    """A run of the Antigravity CLI with that many pieces of text, one read for each line."""
-    conversation = '"conversation_id":"7c1e0a52-9c1f-4a51-8f7e-0d6b6b7f2a10"'
-    step = f'{{"event":"step_update","step_update":{{{conversation},"step_index":%d,"state":"%s","step_type":"%s"%s}}}}'
-    texts = [f"piece {number} of an answer, of ordinary length " for number in range(frames)]
-    lines = [
-        f'{{"event":"init",{conversation},"init":{{"model":"{MODEL}","cwd":"/w"}}}}',
-        step % (0, "DONE", "user_input", ""),
-        *(step % (1, "ACTIVE", "agent_response", f',"text_delta":"{text}"') for text in texts),
-        step % (1, "DONE", "agent_response", ""),
-        f'{{"event":"result","result":{{{conversation},"status":"SUCCESS","response":"{"".join(texts)}"}}}}',
-    ]
-    reads = ((float(number), f"{line}\n".encode()) for number, line in enumerate(lines, 1))
-    return with_provider(Exchange(None, 200, {}, tuple(reads), "complete"))
-
-
 def compared(rounds: int, *sides: Callable[[], object]) -> list[float]:
     """The median seconds of each side; rounds are interleaved, the first round is not counted."""
     times: list[list[float]] = [[] for _ in sides]

@@ -19,7 +19,7 @@ def test_the_messages_of_an_answer_are_those_of_the_wire() -> None:
 
 
 def test_the_table_has_a_row_for_each_kind_of_answer() -> None:
-    answers = [*answers_in(CASSETTES / "agy")]
+    answers = [*answers_in(CASSETTES / "interactions")]
     assert sum(map(taken, answers)) > 0
     names = [line.split("  ")[0] for line in rows(answers, 1)]
-    assert names == ["", "agy, one frame", "agy, stream", "all"]
+    assert names == ["", "all", "interactions, one frame", "interactions, stream"]

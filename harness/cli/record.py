@@ -148,7 +148,7 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         "--program",
         default="",
         metavar="COMMAND",
-        help="for gemini-cli and agy: the program and its arguments (default: gemini or agy)",
+        help="for a program such as gemini-cli: its command and arguments (default: its own)",
     )
     parser.add_argument(
         "--allow-status",

@@ -869,7 +869,7 @@ class _Judge:
         if wire.facts.errors or wire.faulty:
             return None
         counts = wire.facts.usage
-        cached_apart = counts.get("cacheReadTokens") or 0  # agy's name, counted beside the input
+        cached_apart = counts.get("cacheReadTokens") or 0  # counted beside the input
         there = _counts_of(wire.facts)
         prompt, output, thoughts, total = there.values()
         tool_use = counts.get("toolUsePromptTokenCount") or 0

@@ -328,7 +328,7 @@ def _is_document(message: dict[str, Any]) -> bool:
     """Return whether a message is the output of ``gemini --output-format json``."""
     return (
         "type" not in message
-        and "conversation_id" not in message  # a document of the Antigravity CLI
+        and "conversation_id" not in message  # a document of another program
         and (type(message.get("response")) is str or type(message.get("session_id")) is str)
         and (type(message.get("stats")) is dict or type(message.get("error")) is dict)
     )

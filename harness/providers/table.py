@@ -18,7 +18,6 @@ MODULES: Final = (
     "anthropic",
     "openai",
     "gemini_cli",
-    "agy",
 )
 """The modules or folders of the providers, in the order of reports and of detection. Each has its
 `Provider` as ``PROVIDER``.

@@ -141,10 +141,10 @@ def test_a_wire_that_the_adapter_does_not_read_is_named(
 ) -> None:
     target = shim('{"MAX_TOKENS": "length"}.get(candidate["finishReason"], "stop")')
     module = Path(f"{target.partition(':')[0]}.py")
-    given = ["judge", target, "--cassettes", str(answers), "agy/runs"]
+    given = ["judge", target, "--cassettes", str(answers), "gemini-cli/runs"]
     assert main(given) == 1
     output = capsys.readouterr().err
-    assert "no answer of agy (" in output
+    assert "no answer of gemini-cli (" in output
     assert "gemini-api (" not in output
     module.write_text('PROVIDERS = ("gemini-api",)\n' + module.read_text())
     sys.modules.pop(module.stem, None)

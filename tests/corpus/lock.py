@@ -43,7 +43,6 @@ LICENCES = {
 """The licence → a text that only it has."""
 READ = {
     "charmbracelet+fantasy": {"Apache-2.0"},
-    "littlebearapps+untether": {"MIT"},
     "open-telemetry+opentelemetry-python-contrib": {"Apache-2.0"},  # BSD is of copied code
     "tidyverse+ellmer": {"MIT"},
 }

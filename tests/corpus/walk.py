@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
 from msgspec import to_builtins
@@ -66,10 +66,12 @@ reads.
 
 UNREAD = re.compile(r"this looks like (.+), which is not supported yet")
 COUNTED = {
-    **{name: (name,) for name in ("interactions", "openai-compat", "anthropic", "agy")},
+    **{name: (name,) for name in ("interactions", "openai-compat", "anthropic")},
     "openai": ("openai-responses", "openai-chat"),
 }
 """The providers whose exchanges the manifest may count by wire, and its names of their wires."""
+OF_PLUGINS: Final = frozenset({"agy"})
+"""The wires of the manifests that only a plugin reads; their files are not walked."""
 
 Replay = Callable[..., list[dict[str, Any]]]
 
@@ -289,17 +291,13 @@ def walk_all(
 
 
 def read_manifest(folder: Path) -> list[dict[str, Any]]:
-    """The lines of MANIFEST.jsonl, and a line for each script of a run, which the manifest does not
-    list.
-    """
+    """The lines of MANIFEST.jsonl, without those of the wires of plugins."""
     rows = [
         json.loads(line)
         for line in (folder / "MANIFEST.jsonl").read_text(encoding="utf-8").splitlines()
         if line.strip()
     ]
-    scripts = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.script"))
-    script = {"format": "agy-script", "n_by_wire": {"agy": {"exchanges": 1}}}
-    return rows + [{"path": path, "n_generate": 0, "n_streamed": 0, **script} for path in scripts]
+    return [row for row in rows if row.get("wire") not in OF_PLUGINS]
 
 
 def excuse(results: list[FileResult], exceptions: dict[str, str]) -> tuple[list[str], list[str]]:

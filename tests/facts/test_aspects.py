@@ -28,7 +28,7 @@ from harness.facts import (
     judge_answer,
     merged_facts,
 )
-from harness.providers.oracle import gather_agy, gather_body, gather_cli
+from harness.providers.oracle import gather_body, gather_cli
 from tests.support.wire_answers import answer, call_part, frame, red, verdicts
 
 SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBjYWxsIG9uZQ=="
@@ -379,19 +379,6 @@ def test_the_results_of_tools_that_a_program_ran_are_looked_for() -> None:
         assert red(wire, Transcript((Entry(native, facts),))) == expected
 
 
-def test_the_output_of_a_tool_that_agy_ran_is_looked_for() -> None:
-    step = {"step_index": 1, "state": "DONE", "step_type": "tool", "tool_name": "run"}
-    done = {**step, "tool_info": {"parameters": {}, "output": "three files"}}
-    result = {"conversation_id": "c", "status": "SUCCESS", "response": "a"}
-    lines = (
-        {"event": "init", "conversation_id": "c", "init": {"model": "m"}},
-        {"event": "step_update", "step_update": done},
-        {"event": "result", "conversation_id": "c", "result": result},
-    )
-    facts = gather_agy("\n".join(map(json.dumps, lines)).encode())
-    assert facts.opaque == {"server_tools": ["three files"]}
-
-
 @pytest.mark.parametrize(
     ("text", "native", "expected"),
     [
@@ -404,13 +391,7 @@ def test_the_output_of_a_tool_that_agy_ran_is_looked_for() -> None:
 def test_damaged_text_is_repaired_or_passed_on_with_the_intact_one(
     text: str, native: str, expected: dict[Aspect, AspectVerdict]
 ) -> None:
-    steps = [
-        {"step_index": 1, "step_type": "agent_response", "state": "ACTIVE", "text_delta": piece}
-        for piece in ("Gr\ufffd", "\ufffde")
-    ]
-    lines: list[Any] = [{"event": "step_update", "step_update": step} for step in steps]
-    lines.append({"event": "result", "result": {"status": "SUCCESS", "response": "Grüe"}})
-    facts = gather_agy("\n".join(map(json.dumps, lines)).encode())
+    facts = Facts(text="Gr\ufffd\ufffde", mended="Grüe", finish="SUCCESS", ended_well=True)
     wire = WireAnswer(facts, "complete", program=True)
     assert red(wire, Transcript((Entry([native], (Text(text), Finish("SUCCESS"))),))) == expected
 
@@ -433,9 +414,10 @@ def test_counts_beside_an_error_are_wrong_if_the_wire_has_none() -> None:
 
 
 def test_cache_reads_that_are_counted_beside_the_input_may_be_in_it() -> None:
-    usage = '{"input_tokens":900,"output_tokens":4,"cache_read_tokens":100,"total_tokens":904}'
-    body = f'{{"conversation_id":"c","status":"SUCCESS","response":"a","usage":{usage}}}'
-    wire = WireAnswer(gather_agy(body.encode()), "complete", program=True)
+    usage = {"promptTokenCount": 1000, "candidatesTokenCount": 4, "totalTokenCount": 904}
+    counts = usage | {"cachedContentTokenCount": 100, "cacheReadTokens": 100}
+    facts_of_wire = Facts(text="a", finish="SUCCESS", ended_well=True, usage=counts)
+    wire = WireAnswer(facts_of_wire, "complete", program=True)
     for counted, expected in ((900, {}), (1000, {}), (800, {"usage": "wrong"})):
         facts = (Text("a"), Finish("SUCCESS"), Usage(input=counted, output=4, total=904))
         assert red(wire, Transcript((Entry({"cached": 100}, facts),))) == expected

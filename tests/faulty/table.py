@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from . import (
     agent_events,
-    agy,
     anthropic,
     art,
     ends,
@@ -34,7 +33,7 @@ from .programs import PROGRAM_FAULTS
 from .requests import REQUEST_FAULTS
 
 FILED: Final = (
-    *(agent_events, agy, anthropic, art, ends, interactions, mind, openai_compat),
+    *(agent_events, anthropic, art, ends, interactions, mind, openai_compat),
     *(proxy_requests, siblings, tool_code, unified_llm, wire_requests),
 )
 """The modules that file faults when they are imported."""

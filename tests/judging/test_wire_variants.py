@@ -215,7 +215,6 @@ INTERACTION += "event: done\ndata: [DONE]\n\n"
         ("interactions", INTERACTION, []),
         ("interactions", f": wait\n\n{INTERACTION}", ["comments"]),
         ("gemini-cli", '{"type": "init"}\n{"type": "result"}\n', []),
-        ("agy", ": wait\n", []),
     ],
 )
 def test_the_variants_hold_for_every_wire(wire: str, body: str, names: list[str]) -> None:

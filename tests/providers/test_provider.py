@@ -25,7 +25,6 @@ def test_reports_show_the_providers_in_the_order_of_the_table() -> None:
         "anthropic",
         "openai",
         "gemini-cli",
-        "agy",
     ]
     assert [name for name in PROVIDERS if name in shipped] == shipped
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,14 +11,12 @@ from msgspec import to_builtins
 
 from harness import load
 from harness.providers import PROVIDERS
-from harness.providers.agy import is_event
 from harness.providers.provider import Answer
 from harness.stream.framing import Frame
-from harness.stream.framing.json_lines import JsonLinesFramer
 from tests.support.message_damage import damage
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
-WIRES = ("agy", "anthropic", "interactions", "openai-compat")
+WIRES = ("anthropic", "interactions", "openai-compat")
 PIECE: dict[str, Any] = {"choices": [{"delta": {"content": "Hi"}, "index": 0}], "model": "m"}
 FIRST: dict[str, Any] = PIECE | {"object": "chat.completion.chunk"}
 
@@ -30,20 +27,13 @@ def read(wire: str, messages: list[bytes], usual: bool) -> tuple[list[str], int]
     """
     normalizer = PROVIDERS[wire].normalizer(Answer())
     events, taken = [], 0
-    for frame in frames_of(wire, messages):
+    for frame in (Frame(0, data) for data in messages):
         if not usual:
             assert frame.json is not None or frame.raw is not None or frame.json is None
         events += normalizer.feed(frame)
         taken += type(frame.message) is bytes
     events += normalizer.close()
     return [json.dumps(to_builtins(event), sort_keys=True) for event in events], taken
-
-
-def frames_of(wire: str, messages: list[bytes]) -> list[Frame]:
-    if wire != "agy":
-        return [Frame(0, data) for data in messages]
-    framer = PROVIDERS[wire].framer(1 << 20)
-    return [frame for data in messages for frame in framer.feed(data + b"\n")] + framer.close()
 
 
 def taken(wire: str, messages: list[bytes]) -> int:
@@ -76,17 +66,6 @@ def test_every_damaged_recording_reads_the_same(wire: str) -> None:
         for _ in range(20):
             damaged = damage(messages, chance)
             assert taken(wire, damaged) <= len(damaged)
-
-
-@pytest.mark.slow
-def test_every_damaged_run_has_the_same_frames_without_the_decoder() -> None:
-    chance, plain = Random(16), partial(JsonLinesFramer, is_message=is_event)
-    for messages in recorded("agy"):
-        for _ in range(10):
-            body = b"\n".join(damage(messages, chance))
-            both = [framer(1 << 20) for framer in (PROVIDERS["agy"].framer, plain)]
-            usual, other = (framer.feed(body) + framer.close() for framer in both)
-            assert usual == other
 
 
 CREATED: dict[str, Any] = {"type": "response.created", "response": {"id": "r", "model": "m"}}
@@ -180,20 +159,3 @@ def test_any_other_chunk_is_left_to_the_reader(message: bytes) -> None:
 def test_text_after_a_tag_or_a_call_reads_the_same(before: bytes) -> None:
     end = chunk_with(delta={"content": "ught>b</thought>"})
     assert taken("openai-compat", [chunk(), before, chunk_with(), end, chunk_with()]) >= 1
-
-
-def piece(**changes: Any) -> bytes:
-    step = {"conversation_id": "c", "step_index": 1, "state": "ACTIVE"}
-    step |= {"step_type": "agent_response", "text_delta": "Hi"}
-    return json.dumps({"event": "step_update", "step_update": step | changes}).encode()
-
-
-def test_a_piece_of_the_open_step_is_usual() -> None:
-    assert taken("agy", [piece(), piece(), b"noise", piece(text_delta="é")]) == 2
-
-
-@pytest.mark.parametrize("changes", [{"conversation_id": "d"}, {"step_index": 2}])
-def test_a_piece_of_another_step_is_left_to_the_reader(changes: Any) -> None:
-    events, _ = read("agy", [piece(), piece(**changes)], usual=True)
-    assert events == read("agy", [piece(), piece(**changes)], usual=False)[0]
-    assert len(events) == 5  # the start, a boundary, two texts, and the new fact

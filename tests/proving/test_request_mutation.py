@@ -175,8 +175,10 @@ def test_a_wire_with_requests_declares_its_places_to_change() -> None:
     paths = dict.fromkeys([*(NOUNS - {"signature"}), "signatur"], ("a",))
     with pytest.raises(TypeError, match=r"missing or unknown: \['signatur', 'signature'\]"):
         RequestPlaces("a", ("b", "c"), paths)
-    with pytest.raises(TypeError, match="the provider agy needs write and places, or neither"):
-        replace(PROVIDERS["agy"], write=PROVIDERS["gemini-api"].write)
+    with pytest.raises(
+        TypeError, match="the provider gemini-cli needs write and places, or neither"
+    ):
+        replace(PROVIDERS["gemini-cli"], write=PROVIDERS["gemini-api"].write)
 
 
 @pytest.mark.slow

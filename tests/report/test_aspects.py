@@ -184,7 +184,7 @@ def test_a_finding_shows_its_plainest_cell() -> None:
     several = replace(cell("gemini-api/a", text="lost", usage="kept"), provider="gemini-api")
     broken = replace(cell("gemini-api/b", text="lost", error="kept"), provider="gemini-api")
     whole = replace(cell("gemini-api/c", text="lost"), provider="gemini-api", unary=True)
-    foreign = replace(cell("agy/a", text="lost"), provider="agy")
+    foreign = replace(cell("gemini-cli/a", text="lost"), provider="gemini-cli")
     for other in (several, broken, foreign):
         (loss,) = Findings([other, plain]).losses
         assert [own.cassette for own in loss.cells] == ["gemini-api/text", other.cassette]

@@ -44,8 +44,6 @@ _RECORDINGS: Final = _formats(
     "batch:BATCH",
     "gemini_cli_stream:CLI_STREAM",
     "gemini_cli_json:CLI_DOCUMENT",
-    "agy:AGY_SCRIPT",
-    "agy:AGY",
 )
 _BODIES: Final = _formats(
     "bare_body:BARE_SSE",

@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pkgutil import resolve_name
+from types import MappingProxyType
 from typing import Final
 
 from harness.providers import GENERATE_CONTENT, Provider
 from harness.stream.exchange import Exchange
 
-from . import blocks, chat, content, items, runs, spelling, steps
+from . import blocks, chat, content, items, spelling, steps
 from . import bytes as raw
 from .messages import Change, Edit, answer_messages, as_events, edited, refused, truncated, without
 from .relations import ANSWERED, FAILED, PREFIX, NamedCalls, Relation, equal
@@ -34,12 +35,12 @@ Table = tuple[tuple[WireVariant, ...], tuple[WireVariant, ...]]
 """The spellings of the whole answers of a provider, and their other variants."""
 
 SAME: Final = equal()
-_NOT_WELL: Final = equal(less=["finish", "failed", "usage"])
+NOT_WELL: Final = equal(less=["finish", "failed", "usage"])
 _MORE_TEXT: Final = "more"
 _SURROGATE: Final = "a\ud83d"
-_HUGE_TEXT: Final = "x" * (1 << 20)
-_BEYOND_64_BITS: Final = 2**64 + 1
-_DEEP: Final = 50
+HUGE_TEXT: Final = "x" * (1 << 20)
+BEYOND_64_BITS: Final = 2**64 + 1
+DEEP: Final = 50
 
 
 def _with_argument(value: object) -> Relation:
@@ -79,7 +80,6 @@ _MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
     "comments": ("there are comments around the events", SAME),
     "event-fields": ("events have names, ids and retry times", SAME),
     "event-ids": ("events have ids that allow a client to resume", SAME),
-    "noise": ("there is other output before, between and inside the lines", SAME),
     "too-deep": (f"an argument is {content.DEEPER} levels deep", ANSWERED),
     "numeric-reasons": ("finish reasons are numbers", SAME),
     "unknown-fields": ("messages and the objects in them have unknown fields", SAME),
@@ -114,39 +114,31 @@ _MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
     "ids-repeated": ("all calls have the same id", SAME),
     "ids-missing": ("no call has an id", SAME),
     "finish-twice": ("the finish reason is sent twice", SAME),
-    "finish-missing": ("there is no finish reason", _NOT_WELL),
-    "canceled": ("the run was canceled", _NOT_WELL),
+    "finish-missing": ("there is no finish reason", NOT_WELL),
     "no-end-mark": ("there is no end mark", SAME),
     "text-after-finish": ("text follows the finish reason", equal(text=_MORE_TEXT)),
     "batches": ("a message has several events, as on a WebSocket", SAME),
     "calls-overlap": ("a call begins before the call before it ends", SAME),
     "status-updates": ("an unknown status is reported after each step", SAME),
     "steps-repeated": ("the last event repeats the steps", SAME),
-    "response-alone": ("only the response has the text", SAME),
-    "response-missing": ("there is no response", SAME),
-    "response-empty": ("the response is empty", _NOT_WELL),
-    "init-missing": ("the first line is missing", SAME),
-    "resumed": ("the steps have the numbers of a later turn", SAME),
     "second-candidate": ("there is a second candidate", SAME),
     "second-choice": ("there is a second choice", SAME),
     "empty-text": ("a piece of text is empty", SAME),
-    "huge-text": (f"a piece of text has {len(_HUGE_TEXT)} characters", equal(text=_HUGE_TEXT)),
+    "huge-text": (f"a piece of text has {len(HUGE_TEXT)} characters", equal(text=HUGE_TEXT)),
     "lone-surrogate": ("text contains one half of a surrogate pair", equal(text=_SURROGATE)),
-    "large-integer": ("an argument is larger than 2⁶⁴", _with_argument(_BEYOND_64_BITS)),
+    "large-integer": ("an argument is larger than 2⁶⁴", _with_argument(BEYOND_64_BITS)),
     "deep-argument": (
-        f"an argument is {_DEEP} levels deep",
-        _with_argument(content.nested(_DEEP)),
+        f"an argument is {DEEP} levels deep",
+        _with_argument(content.nested(DEEP)),
     ),
     "error-raw": ("an error that is not an event follows the events", PREFIX),
     "error-as-event": ("the last event is an error", PREFIX),
     "error-as-array": ("the last event is an array with an error", PREFIX),
     "error-flat": ("the last event is an error in a flat form", PREFIX),
-    "error-last": ("the result is an error", PREFIX),
     "error-instead": ("an error replaces the answer", FAILED),
     "truncated": ("the answer breaks off in the middle", PREFIX),
     "truncated-at-once": ("the answer breaks off before the first byte", PREFIX),
     "truncated-behind-event": ("the answer breaks off between two events", PREFIX),
-    "truncated-behind-line": ("the answer breaks off between two lines", PREFIX),
     "truncated-in-character": ("the answer breaks off inside a UTF-8 character", PREFIX),
     "truncated-anywhere": ("the answer breaks off at a random place", PREFIX),
     "truncated-late": ("the answer breaks off before the last byte", PREFIX),
@@ -162,18 +154,29 @@ _FEATURES: Final = {
 }
 
 
-def _variants(changes: Mapping[str, Change], feature: str = "") -> tuple[WireVariant, ...]:
+Meanings = Mapping[str, tuple[str, Relation]]
+"""Name → description and relation."""
+
+
+def variants_named(
+    changes: Mapping[str, Change], feature: str = "", own: Meanings = MappingProxyType({})
+) -> tuple[WireVariant, ...]:
     """Return the variants of one wire. ``feature`` is for variants that have no feature of their
-    own.
+    own, ``own`` has the meanings of names that only this wire has.
     """
     return tuple(
-        WireVariant(name, *_MEANINGS[name], change, _FEATURES.get(name, feature))
+        WireVariant(name, *{**_MEANINGS, **own}[name], change, _FEATURES.get(name, feature))
         for name, change in changes.items()
     )
 
 
-def _edits(edited: Callable[[Edit], Change], edits: Mapping[str, Edit]) -> tuple[WireVariant, ...]:
-    return _variants({name: edited(edit) for name, edit in edits.items()})
+def edits_named(
+    edited: Callable[[Edit], Change],
+    edits: Mapping[str, Edit],
+    own: Meanings = MappingProxyType({}),
+) -> tuple[WireVariant, ...]:
+    """Return the variants that are edits of the messages of one wire."""
+    return variants_named({name: edited(edit) for name, edit in edits.items()}, own=own)
 
 
 PLACES: Final[Mapping[str, Callable[[bytes], int | None]]] = {
@@ -185,14 +188,14 @@ PLACES: Final[Mapping[str, Callable[[bytes], int | None]]] = {
     "truncated-late": lambda body: len(body) - 1,
 }
 
-LINE_ENDS: Final = _variants(
+LINE_ENDS: Final = variants_named(
     {"lf": spelling.with_line_ends(b"\n"), "crlf": spelling.with_line_ends(b"\r\n")}
 )
 """Spellings for every wire."""
 
-ARRAY: Final = _variants({"json-array": spelling.respelled(spelling.json_array)})
+ARRAY: Final = variants_named({"json-array": spelling.respelled(spelling.json_array)})
 
-CUTS: Final = _variants(
+CUTS: Final = variants_named(
     {
         "cut-every-byte": raw.cut_at(raw.between_bytes),
         "uncut": raw.uncut,
@@ -205,14 +208,14 @@ CUTS: Final = _variants(
 
 SPELLINGS: Final = (
     *LINE_ENDS,
-    *_variants(
+    *variants_named(
         {
             "cr": spelling.respelled(lambda messages: as_events(messages, "\r")),
             "sse": spelling.respelled(as_events),
         }
     ),
     *ARRAY,
-    *_variants(
+    *variants_named(
         {
             "snake-case": spelling.respelled(spelling.in_snake_case),
             "envelope": spelling.respelled(spelling.in_envelopes),
@@ -228,14 +231,14 @@ SPELLINGS: Final = (
 _ERROR: Final = json.dumps(raw.ERROR).encode()
 
 OTHERS: Final = (
-    *_variants(
+    *variants_named(
         {
             "comments": raw.around_events(b": ping\n\n", b": pong\n\n"),
             "event-fields": raw.around_events(b"event: message\nid: 7\nretry: 1000\n", b""),
             "too-deep": content.with_too_deep_argument,
         }
     ),
-    *_edits(
+    *edits_named(
         edited,
         {
             "numeric-reasons": spelling.number_reasons,
@@ -255,13 +258,13 @@ OTHERS: Final = (
             "text-after-finish": content.appended({"text": _MORE_TEXT}),
             "second-candidate": content.add_candidate,
             "empty-text": content.appended({"text": ""}),
-            "huge-text": content.appended({"text": _HUGE_TEXT}),
+            "huge-text": content.appended({"text": HUGE_TEXT}),
             "lone-surrogate": content.appended({"text": _SURROGATE}),
-            "large-integer": content.with_first_argument(_BEYOND_64_BITS),
-            "deep-argument": content.with_first_argument(content.nested(_DEEP)),
+            "large-integer": content.with_first_argument(BEYOND_64_BITS),
+            "deep-argument": content.with_first_argument(content.nested(DEEP)),
         },
     ),
-    *_variants(
+    *variants_named(
         {
             "error-raw": raw.followed_by(json.dumps(raw.ERROR, indent=2).encode() + b"\n"),
             "error-as-event": raw.followed_by(b"data: " + _ERROR + b"\n\n"),
@@ -276,7 +279,7 @@ OTHERS: Final = (
 VARIANTS: Final = (*CUTS, *SPELLINGS, *OTHERS)
 """Every wire variant of Gemini's messages, in the order of the catalogue."""
 
-STEP_SPELLINGS: Final = _variants(
+STEP_SPELLINGS: Final = variants_named(
     {
         **steps.STREAM.spellings(),
         "batches": steps.STREAM.respelled(steps.in_batches),
@@ -288,8 +291,8 @@ STEP_SPELLINGS: Final = _variants(
 _STEP_ERROR: Final = json.dumps(steps.ERROR).encode()
 
 STEP_OTHERS: Final = (
-    *_variants({"comments": steps.STREAM.respelled(steps.STREAM.around)}),
-    *_edits(
+    *variants_named({"comments": steps.STREAM.respelled(steps.STREAM.around)}),
+    *edits_named(
         steps.STREAM.edited,
         {
             "unknown-fields": steps.add_unknown_fields,
@@ -312,13 +315,13 @@ STEP_OTHERS: Final = (
             "ids-missing": steps.with_ids(None),
             "finish-missing": steps.remove_completed,
             "empty-text": steps.with_step("model_output", {"type": "text", "text": ""}),
-            "huge-text": steps.with_step("model_output", {"type": "text", "text": _HUGE_TEXT}),
+            "huge-text": steps.with_step("model_output", {"type": "text", "text": HUGE_TEXT}),
             "lone-surrogate": steps.with_step("model_output", {"type": "text", "text": _SURROGATE}),
-            "large-integer": steps.with_first_argument(_BEYOND_64_BITS),
-            "deep-argument": steps.with_first_argument(content.nested(_DEEP)),
+            "large-integer": steps.with_first_argument(BEYOND_64_BITS),
+            "deep-argument": steps.with_first_argument(content.nested(DEEP)),
         },
     ),
-    *_variants(
+    *variants_named(
         {
             "error-raw": steps.ended_by(_STEP_ERROR + b"\n"),
             "error-as-event": steps.ended_by(
@@ -331,7 +334,7 @@ STEP_OTHERS: Final = (
 )
 """Variants of a stream of the Interactions API that change more than its spelling."""
 
-CHAT_SPELLINGS: Final = _variants(
+CHAT_SPELLINGS: Final = variants_named(
     {
         "crlf": chat.respelled("\r\n"),
         "cr": chat.respelled("\r"),
@@ -343,7 +346,7 @@ CHAT_SPELLINGS: Final = _variants(
 """Spellings of a stream of Chat Completions."""
 
 CHAT_OTHERS: Final = (
-    *_edits(
+    *edits_named(
         chat.edited,
         {
             "indexes": chat.add_indexes,
@@ -362,7 +365,7 @@ CHAT_OTHERS: Final = (
             "second-choice": chat.add_choice,
         },
     ),
-    *_variants(
+    *variants_named(
         {
             "no-end-mark": chat.ended_by(b""),
             "error-as-event": chat.ended_by(b"data: " + _ERROR + b"\n\n"),
@@ -375,7 +378,7 @@ CHAT_OTHERS: Final = (
 )
 """Variants of a stream of Chat Completions that change more than its spelling."""
 
-ITEM_SPELLINGS: Final = _variants(
+ITEM_SPELLINGS: Final = variants_named(
     {
         **items.STREAM.spellings(),
         "spaced": items.STREAM.respelled(lambda events: items.STREAM.written(events, spaced=True)),
@@ -385,8 +388,8 @@ ITEM_SPELLINGS: Final = _variants(
 """Spellings of a stream of the Responses API."""
 
 ITEM_OTHERS: Final = (
-    *_variants({"comments": items.STREAM.respelled(items.STREAM.around)}),
-    *_edits(
+    *variants_named({"comments": items.STREAM.respelled(items.STREAM.around)}),
+    *edits_named(
         items.STREAM.edited,
         {
             "unknown-fields": items.add_unknown_fields,
@@ -404,13 +407,13 @@ ITEM_OTHERS: Final = (
             "items-overlap": items.overlap_items,
             "finish-missing": items.remove_last,
             "empty-text": items.with_text(""),
-            "huge-text": items.with_text(_HUGE_TEXT),
+            "huge-text": items.with_text(HUGE_TEXT),
             "lone-surrogate": items.with_text(_SURROGATE),
-            "large-integer": items.with_first_argument(_BEYOND_64_BITS),
-            "deep-argument": items.with_first_argument(content.nested(_DEEP)),
+            "large-integer": items.with_first_argument(BEYOND_64_BITS),
+            "deep-argument": items.with_first_argument(content.nested(DEEP)),
         },
     ),
-    *_variants(
+    *variants_named(
         {
             "error-as-event": items.ended_by({"type": "error", "error": items.ERROR}),
             "error-flat": items.ended_by({"type": "error", **items.ERROR}),
@@ -420,52 +423,6 @@ ITEM_OTHERS: Final = (
     ),
 )
 """Variants of a stream of the Responses API that change more than its spelling."""
-
-RUN_SPELLINGS: Final = _variants(
-    {
-        "escaped": runs.respelled(lambda lines: runs.written(lines, ascii_=True)),
-        "spaced": runs.respelled(lambda lines: runs.written(lines, spaced=True)),
-        "key-order": runs.respelled(runs.in_reverse),
-    },
-    "agy.stream-json",
-)
-"""Spellings of a run of the Antigravity CLI."""
-
-RUN_OTHERS: Final = (
-    *_variants({"noise": runs.respelled(runs.with_noise)}),
-    *_edits(
-        runs.edited,
-        {
-            "text-split": runs.split_text,
-            "response-alone": runs.remove_pieces,
-            "response-missing": runs.with_result(response=None),
-            "response-empty": runs.with_result(response=""),
-            "init-missing": runs.remove_init,
-            "finish-missing": runs.remove_result,
-            "canceled": runs.with_result(status="CANCELED"),
-            "unknown-fields": runs.add_unknown,
-            "no-usage": without("usage"),
-            "resumed": runs.shift_indexes,
-            "empty-text": runs.with_piece(""),
-            "huge-text": runs.with_piece(_HUGE_TEXT),
-            "large-integer": runs.with_first_argument(_BEYOND_64_BITS),
-            "deep-argument": runs.with_first_argument(content.nested(_DEEP)),
-            "error-last": runs.fail,
-            "error-instead": runs.fail_at_once,
-        },
-    ),
-    *_variants(
-        {
-            "truncated-behind-line": truncated(runs.run_lines, lambda body: body.find(b"\n") + 1),
-            **{
-                name: truncated(runs.run_lines, place)
-                for name, place in PLACES.items()
-                if place is not raw.after_first_event
-            },
-        }
-    ),
-)
-"""Variants of a run of the Antigravity CLI that change more than its spelling."""
 
 
 def _either(
@@ -483,7 +440,7 @@ def _both(one: WireVariant, other: WireVariant) -> WireVariant:
     return replace(one, change=lambda exchange: one.change(exchange) or other.change(exchange))
 
 
-BLOCK_SPELLINGS: Final = _variants(
+BLOCK_SPELLINGS: Final = variants_named(
     {
         **blocks.STREAM.spellings(),
         "spaced": blocks.STREAM.respelled(blocks.spaced),
@@ -495,8 +452,8 @@ BLOCK_SPELLINGS: Final = _variants(
 _BLOCK_ERROR: Final = json.dumps(blocks.ERROR).encode()
 
 BLOCK_OTHERS: Final = (
-    *_variants({"comments": blocks.STREAM.respelled(blocks.STREAM.around)}),
-    *_edits(
+    *variants_named({"comments": blocks.STREAM.respelled(blocks.STREAM.around)}),
+    *edits_named(
         blocks.STREAM.edited,
         {
             "pings": blocks.ping_everywhere,
@@ -517,13 +474,13 @@ BLOCK_OTHERS: Final = (
             "finish-twice": blocks.repeat_reason,
             "finish-missing": blocks.remove_reason,
             "empty-text": blocks.with_text(""),
-            "huge-text": blocks.with_text(_HUGE_TEXT),
+            "huge-text": blocks.with_text(HUGE_TEXT),
             "lone-surrogate": blocks.with_text(_SURROGATE),
-            "large-integer": blocks.with_first_argument(_BEYOND_64_BITS),
-            "deep-argument": blocks.with_first_argument(content.nested(_DEEP)),
+            "large-integer": blocks.with_first_argument(BEYOND_64_BITS),
+            "deep-argument": blocks.with_first_argument(content.nested(DEEP)),
         },
     ),
-    *_variants(
+    *variants_named(
         {
             "error-raw": blocks.ended_by(_BLOCK_ERROR + b"\n"),
             "error-as-event": blocks.ended_by(blocks.STREAM.written([blocks.ERROR])),
@@ -535,7 +492,6 @@ BLOCK_OTHERS: Final = (
 """Variants of a stream of Anthropic's Messages API that change more than its spelling."""
 
 CONTENTS: Final = (SPELLINGS, OTHERS)
-RUNS: Final = ((*LINE_ENDS, *RUN_SPELLINGS), RUN_OTHERS)
 BLOCKS: Final = (BLOCK_SPELLINGS, BLOCK_OTHERS)
 STEPS: Final = (STEP_SPELLINGS, STEP_OTHERS)
 ITEMS: Final = (_either(ITEM_SPELLINGS, CHAT_SPELLINGS), _either(ITEM_OTHERS, CHAT_OTHERS))

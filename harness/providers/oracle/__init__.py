@@ -4,7 +4,6 @@ The readers return `Facts`; law 3 (nothing lost, nothing invented) compares thes
 package it imports only the vocabulary of facts.
 """
 
-from .agy import gather_agy
 from .events import gather_events
 from .gemini import gather_body, read_messages
 from .gemini_cli import gather_cli
@@ -19,7 +18,6 @@ __all__ = [
     "count_chat",
     "count_interactions",
     "count_responses",
-    "gather_agy",
     "gather_body",
     "gather_cli",
     "gather_compat",

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .agy import count_usage
 from .anthropic import count_messages, gather_block
 from .gemini import count_gemini, read_messages
 from .gemini_cli import count_stats
@@ -94,8 +93,6 @@ def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
     else:
         if "models" in raw or "total_tokens" in raw:
             count_stats(counts, raw)
-        if "cache_read_tokens" in raw:
-            count_usage(counts, raw)
         count_gemini(counts, raw)
     facts.usage = {
         name: count for name, count in counts.usage.items() if name not in facts.own_counts

@@ -466,17 +466,6 @@ then:
   body_base64: eyJlcnJvciI6eyJjb2RlIjo0Mjl9fQ==
 """
 
-AGY_TURN = b"""{"event":"init","conversation_id":"c","init":{"model":"gemini-3.8-flash-low","cwd":"/w"}}
-{"event":"step_update","step_update":{"conversation_id":"c","step_index":0,"state":"DONE","step_type":"agent_response","text_delta":"Hi\\n"}}
-{"event":"result","result":{"conversation_id":"c","status":"SUCCESS","response":"Hi\\n"}}
-"""
-AGY_SCRIPT = b"""sleep:2.640
-out:{"event":"init","conversation_id":"c","init":{"cwd":"/w"}}
-sleep:0.5
-out:{"event":"result","result":{"conversation_id":"c","status":"ERROR","response":"","error":"interrupted"}}
-err:error: interrupted
-rc:1
-"""
 ANTHROPIC_LINES = b"""{"type":"message_start","message":{"id":"msg_1","content":[]}}
 {"type":"message_delta","delta":{"stop_reason":"end_turn"}}
 """
@@ -537,13 +526,6 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     ),
     "rig": ("rig", RIG),
     "rig, marked beginning": ("rig", b"---\n" + RIG),
-    "agy": ("agy", AGY_TURN),
-    "agy, noise and other keys first": (
-        "agy",
-        b'noise\n{"conversation_id": "c", "init": {}, "event": "init"}\n',
-    ),
-    "agy, json": ("agy", b'{"conversation_id":"c","status":"SUCCESS","response":"Hi"}'),
-    "agy-script": ("agy-script", AGY_SCRIPT),
     "json-lines, interactions": ("json-lines", INTERACTION_LINES),
     "sse, Anthropic": (
         "sse",

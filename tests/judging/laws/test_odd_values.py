@@ -112,7 +112,6 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "interactions": ("text", "calls", "ends", "errors", "whole", "server-tools"),
     "openai-compat": ("text", "calls", "unary", "errors", "ends"),
     "gemini-cli": ("runs", "document", "errors", "todos", "unknown"),
-    "agy": ("text", "tools", "runs"),
 }
 """The cassettes whose values are replaced; those of another wire are all used."""
 OTHER_TYPES: tuple[object, ...] = (5, True, [5], {"a": []})

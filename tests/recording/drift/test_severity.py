@@ -17,7 +17,6 @@ from harness.recording.drift.severity import (
     KINDS,
     PLACES,
     SIGNED,
-    Impact,
     place_of,
 )
 from harness.recording.drift.shape import AnswerShape, presence_of, shape_of
@@ -42,21 +41,6 @@ def test_every_named_feature_is_on_the_checklist() -> None:
 def test_a_path_is_known_in_either_spelling() -> None:
     assert place_of("usage_metadata.total_token_count") == place_of("usageMetadata.totalTokenCount")
     assert place_of("response.usageMetadata.thoughtsTokenCount").feature == "usage.thoughts"
-
-
-@pytest.mark.parametrize(
-    ("path", "place"),
-    [
-        ("result.status", Impact("agy.errors", "breaking", "breaking", "breaking")),
-        ("step_update.tool_info.error", Impact("agy.tools")),
-        ("step_update.state", Impact("agy.steps", word="breaking")),
-        ("init.model", Impact("agy.stream-json")),
-        ("result.usage.total_tokens", Impact("usage.totals")),
-        ("command.name", Impact("agy.commands")),
-    ],
-)
-def test_a_path_of_the_antigravity_cli_has_its_feature(path: str, place: Impact) -> None:
-    assert place_of(path) == place
 
 
 def test_the_input_of_a_tool_is_not_part_of_the_shape() -> None:

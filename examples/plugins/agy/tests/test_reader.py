@@ -8,16 +8,15 @@ import json
 from typing import Any
 
 import pytest
+from agy_support import losses, read_with
+from agy_wire.oracle import gather_agy
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider, with_provider
-from harness.providers.oracle import gather_agy
-from harness.stream.events import End
+from harness.stream.events import End, Event, Text
 from harness.stream.exchange import Exchange
 from harness.stream.framing import FramingError
-from tests.support.facts import losses
-from tests.support.normalizing import read_with
 
 ID = "7c1e0a52"
 USAGE = {
@@ -374,8 +373,8 @@ RUN = [
 def test_an_event_that_is_left_out_is_a_loss(kind: str) -> None:
     wire, all_events = gather_agy("\n".join(RUN).encode()), events(*RUN)
     kept = [event for event in all_events if event["kind"] != kind]
-    assert losses(wire, all_events, "events", program=True) == []
-    assert losses(wire, kept, "events", program=True) != []
+    assert losses(wire, all_events) == []
+    assert losses(wire, kept) != []
 
 
 VALUES: st.SearchStrategy[Any] = st.sampled_from(
@@ -416,4 +415,36 @@ MESSAGES = st.one_of(
 @given(st.lists(MESSAGES, max_size=5))
 def test_both_readers_agree_on_any_message(lines: list[str]) -> None:
     body = "\n".join(lines).encode()
-    assert losses(gather_agy(body), events(*lines), "events", program=True) == []
+    assert losses(gather_agy(body), events(*lines)) == []
+
+
+def test_the_output_of_a_tool_that_the_program_ran_is_looked_for() -> None:
+    step = {"step_index": 1, "state": "DONE", "step_type": "tool", "tool_name": "run"}
+    done = {**step, "tool_info": {"parameters": {}, "output": "three files"}}
+    result = {"conversation_id": "c", "status": "SUCCESS", "response": "a"}
+    lines = (
+        {"event": "init", "conversation_id": "c", "init": {"model": "m"}},
+        {"event": "step_update", "step_update": done},
+        {"event": "result", "conversation_id": "c", "result": result},
+    )
+    facts = gather_agy("\n".join(map(json.dumps, lines)).encode())
+    assert facts.opaque == {"server_tools": ["three files"]}
+
+
+def usual(lines: list[str]) -> tuple[list[Event], int]:
+    """The events of the lines, and the number of pieces that the strict decoder took."""
+    framer, reader = PROVIDERS["agy"].framer(1 << 20), PROVIDERS["agy"].normalizer(Answer())
+    frames = [*framer.feed("".join(f"{line}\n" for line in lines).encode()), *framer.close()]
+    given = [event for frame in frames for event in reader.feed(frame)]
+    return given, sum(type(frame.message) is bytes for frame in frames)
+
+
+PIECE = step(1, "agent_response", "ACTIVE", text_delta="Hi")
+
+
+def test_only_a_piece_of_the_open_step_is_usual() -> None:
+    given, taken = usual([PIECE, PIECE, "noise", PIECE])
+    assert (taken, sum(isinstance(event, Text) for event in given)) == (2, 3)
+    for other in (PIECE.replace(ID, "d"), PIECE.replace('"step_index": 1', '"step_index": 2')):
+        given, _ = usual([PIECE, other])
+        assert len(given) == 5  # the start, a boundary, two texts, and the new fact

@@ -7,11 +7,10 @@ import json
 from functools import partial
 from typing import Any, Final
 
+from harness.judging.metamorphic import messages
+from harness.judging.metamorphic.messages import Edit, json_texts, reversed_keys, rewritten
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
-
-from . import messages
-from .messages import Edit, json_texts, reversed_keys, rewritten
 
 RunLines = list[dict[str, Any]]
 

@@ -17,7 +17,7 @@ from harness.cassettes import Exchange
 from harness.cassettes.yaml import parse
 from harness.dialects import DIALECTS
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[1]
 
 WORDS: Final = {
     "event": "init step_update result command_result document",

@@ -11,11 +11,10 @@ import re
 from itertools import islice
 from typing import Final
 
+from harness.cassettes.importers.build import build_cassette, build_exchange
+from harness.cassettes.importers.content import Content, Format
 from harness.providers import EXIT_CODE, PROGRAM, STDERR, detect_provider
 from harness.stream.exchange import Cassette, CassetteError, Exchange
-
-from .build import build_cassette, build_exchange
-from .content import Content, Format
 
 _MARK: Final = re.compile(rb'"event"\s*:|"conversation_id"\s*:')
 _RESULT: Final = re.compile(rb'"event"\s*:\s*"result"')
@@ -29,7 +28,8 @@ _SCRIPT_LINE: Final = re.compile(r"(sleep|out|err|rc):(.*)")
 def _recognises(content: Content) -> bool:
     head = content.data[:_LOOK]
     return (
-        _MARK.search(head) is not None
+        not _recognises_script(content)
+        and _MARK.search(head) is not None
         and detect_provider("", "", b"", content.data).provider == "agy"
     )
 

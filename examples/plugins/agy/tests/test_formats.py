@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from agy_support import AGY_SCRIPT, AGY_TURN
 
 from harness import replay
-from harness.cassettes import CassetteError
-from harness.cassettes.importers import read
-from tests.cassettes.importers.samples import AGY_SCRIPT, AGY_TURN, exchanges
+from harness.cassettes import CassetteError, Exchange
+from harness.cassettes.importers import FORMATS, read
+from harness.cassettes.importers.content import Content
+
+
+def exchanges(data: bytes) -> tuple[Exchange, ...]:
+    return read(data).exchanges
+
 
 INIT, STEP, RESULT = AGY_TURN.splitlines(keepends=True)
 
@@ -58,3 +64,17 @@ def test_a_script_has_times_stderr_and_exit_code() -> None:
 def test_a_damaged_script_is_an_error(line: bytes, message: str) -> None:
     with pytest.raises(CassetteError, match=message):
         read(AGY_SCRIPT + line)
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (AGY_TURN, "agy"),
+        (b'Loading\n{"init":{"model":"m"},"event":"init"}\n' + AGY_TURN, "agy"),
+        (b'{"conversation_id":"c","status":"SUCCESS","response":"Hi"}', "agy"),
+        (AGY_SCRIPT, "agy-script"),
+    ],
+)
+def test_a_recording_is_recognised_by_its_content(data: bytes, name: str) -> None:
+    content = Content(data)
+    assert next(known.name for known in FORMATS if known.recognises(content)) == name

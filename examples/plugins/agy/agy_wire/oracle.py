@@ -11,12 +11,11 @@ import json
 from collections.abc import Iterable
 
 from harness.facts import Facts
+from harness.providers.oracle.gemini import count_gemini
+from harness.providers.oracle.lines import Object, items_in_lines
+from harness.providers.oracle.reader import note_error, note_exit
+from harness.providers.oracle.values import camel, strings
 from harness.stream.json_codec import Json
-
-from .gemini import count_gemini
-from .lines import Object, items_in_lines
-from .reader import note_error, note_exit
-from .values import camel, strings
 
 _EVENTS = ("init", "step_update", "result", "command_result")
 _DOCUMENT = {"conversation_id", "status", "response"}

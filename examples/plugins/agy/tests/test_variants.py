@@ -11,22 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agy_wire.changes import run_lines, written
+from agy_wire.variants import OTHERS, SPELLINGS
 
 import harness
 from harness.cassettes import Exchange
 from harness.dialects import DIALECTS
-from harness.judging.metamorphic.catalogue import RUN_OTHERS, RUN_SPELLINGS
-from harness.judging.metamorphic.runs import run_lines, written
+from harness.judging.metamorphic import breaches, reader, variants_of
 from harness.providers import with_provider
-from tests.support.variant_checks import (
-    assert_all_apply,
-    assert_changes,
-    assert_faithful,
-    assert_none_applies,
-    broken_relations,
-)
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 USAGE = {
     "input_tokens": 9,
     "output_tokens": 4,
@@ -63,28 +57,33 @@ LINES = [
 ]
 BODY = written(LINES)
 EXCHANGE = with_provider(Exchange(None, 200, {}, ((None, BODY),), "complete"))
-VARIANTS = (*RUN_SPELLINGS, *RUN_OTHERS)
+VARIANTS = (*SPELLINGS, *OTHERS)
 
 
 def test_every_variant_finds_something_in_a_run_that_has_everything() -> None:
-    assert_all_apply(EXCHANGE, VARIANTS)
+    assert {variant.name for variant in VARIANTS} <= {
+        variant.name for variant, _ in variants_of(EXCHANGE)
+    }
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_a_variant_changes_the_output_or_its_end(variant: Any) -> None:
-    assert_changes(variant, EXCHANGE)
+    changed = variant.change(EXCHANGE)
+    assert (changed.body, changed.end) != (EXCHANGE.body, "complete")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_relation_holds_for_our_event_models(dialect: str) -> None:
-    assert_faithful([EXCHANGE], dialect)
+def test_every_relation_holds_for_the_event_models(dialect: str) -> None:
+    assert breaches(EXCHANGE, reader(dialect)) == []
 
 
 @pytest.mark.parametrize("name", ["text", "tools", "runs"])
-def test_every_relation_holds_for_shipped_runs(name: str) -> None:
+def test_every_relation_holds_for_the_recorded_runs(name: str) -> None:
     exchanges = harness.load(ROOT / "cassettes" / "agy" / f"{name}.yaml").exchanges
     assert any(run_lines(exchange) for exchange in exchanges)
-    assert_faithful(exchanges)
+    assert [breaches(exchange, reader("unified-llm")) for exchange in exchanges] == [
+        [] for _ in exchanges
+    ]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +99,9 @@ def test_every_relation_holds_for_shipped_runs(name: str) -> None:
 )
 def test_only_whole_runs_that_ended_well_are_changed(unfit: Exchange) -> None:
     assert run_lines(unfit) is None
-    assert_none_applies(unfit, VARIANTS)
+    assert {variant.name for variant in VARIANTS}.isdisjoint(
+        variant.name for variant, _ in variants_of(unfit)
+    )
 
 
 Fault = Callable[[bytes], bytes]
@@ -120,4 +121,6 @@ def pieces_alone(body: bytes) -> bytes:
     ids=["deaf to errors", "pieces alone"],
 )
 def test_a_faulty_reader_breaks_a_relation(fault: Fault, names: set[str]) -> None:
-    assert names <= broken_relations(EXCHANGE, lambda exchange: fault(exchange.body))
+    read = reader("unified-llm")
+    found = breaches(EXCHANGE, lambda run: read(replace(run, reads=((None, fault(run.body)),))))
+    assert names <= {finding.partition(" ")[0] for finding in found}

@@ -23,6 +23,8 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from harness.facts import Facts
+from harness.providers.provider import EXIT_CODE, Answer, FirstMessages, Identity, Provider
+from harness.providers.run_reader import RunReader, detect_run, take
 from harness.stream.events import (
     INTERRUPTED,
     BlockEnd,
@@ -47,8 +49,6 @@ from harness.stream.framing.json_lines import JsonLinesFramer
 from harness.stream.json_codec import Json, decode_object
 
 from .oracle import gather_agy
-from .provider import EXIT_CODE, Answer, FirstMessages, Identity, Provider
-from .run_reader import RunReader, detect_run, take
 
 Object = dict[str, Json]
 
@@ -444,6 +444,6 @@ PROVIDER: Final = Provider(
         (r"^(?:event|init|step_update|result)\b", ("agy.stream-json",)),
         (r"^command\b", ("agy.commands",)),
     ),
-    driver="harness.recording.drivers.agy:AgyDriver",
-    variant_table="harness.judging.metamorphic.catalogue:RUNS",
+    driver="agy_wire.driver:AgyDriver",
+    variant_table="agy_wire.variants:TABLE",
 )

@@ -9,6 +9,7 @@ import pytest
 
 from harness import load, replay
 from harness.pipeline.replay import ReplayError
+from harness.recording.drift.severity import Impact, place_of
 from harness.recording.run import record_requests
 from harness.recording.settings import GenerateAsk, Settings
 from harness.stream.exchange import CassetteError
@@ -90,3 +91,18 @@ def test_a_program_that_is_not_installed_is_an_error(tmp_path: Path) -> None:
         record_requests(
             "agy", ASKS, tmp_path / "a.yaml", settings=Settings(program=("no-such-program",))
         )
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("result.status", Impact("agy.errors", "breaking", "breaking", "breaking")),
+        ("step_update.tool_info.error", Impact("agy.tools")),
+        ("step_update.state", Impact("agy.steps", word="breaking")),
+        ("init.model", Impact("agy.stream-json")),
+        ("result.usage.total_tokens", Impact("usage.totals")),
+        ("command.name", Impact("agy.commands")),
+    ],
+)
+def test_a_path_of_a_run_has_its_feature(path: str, place: Impact) -> None:
+    assert place_of(path) == place

@@ -14,10 +14,9 @@ import subprocess
 from types import MappingProxyType
 
 from harness.providers import PROGRAM
-
-from ..settings import Settings
-from ..tape import Tape
-from .gemini_cli import ProgramDriver
+from harness.recording.drivers.gemini_cli import ProgramDriver
+from harness.recording.settings import Settings
+from harness.recording.tape import Tape
 
 NO_UPDATE = "AGY_CLI_DISABLE_AUTO_UPDATE"
 _VERSION_TIMEOUT_S = 20.0
