@@ -324,7 +324,7 @@ NO_NEED = (
 def test_prove_needs_no_development_package(
     tmp_path: Path,
 ) -> None:
-    script = f"import sys; sys.modules.update(dict.fromkeys({NO_NEED!r})); from harness.cli.main import main; sys.exit(main(['prove']))"
+    script = f"import sys; sys.modules.update(dict.fromkeys({NO_NEED!r})); from harness.cli.main import main; sys.exit(main(['check', '--prove']))"
     ran = subprocess.run(
         [sys.executable, "-c", script],
         cwd=project(tmp_path, SEEING),
