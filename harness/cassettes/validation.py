@@ -183,8 +183,11 @@ def _unknown_key(path: Steps, owner: Any, inside: int = 0) -> Fault:
 
 def _fields(shape: Any) -> dict[str, tuple[Any, bool]]:
     """Return the keys of a Struct or a pydantic model: the type of each, and whether it is
-    required.
+    required. Those of a union are the keys of its first member that has some.
     """
+    members = _alternatives(shape)
+    if len(members) > 1:
+        return next(filter(None, map(_fields, members)), {})
     kind = get_origin(shape) or shape  # a Struct may be generic
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         fields = msgspec.structs.fields(shape)

@@ -1,5 +1,5 @@
-"""The command ``harness check``: validates specs, features files and cassettes without a run,
-prints the schema of specs, or proves that they detect known faults.
+"""The command ``harness check``: validates specs, features files, questions and cassettes without a
+run, prints the schema of specs, or proves that they detect known faults.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from typing import Any, Final
 from harness.cassettes import CassetteError, is_cassette
 from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
-from harness.cassettes.validation import unknown
+from harness.cassettes.validation import Fault, unknown
 from harness.dialects import DIALECTS
 from harness.judging.judge import resolve_fixture
+from harness.judging.questions.question import faults_of
 from harness.pipeline.replay import ReplayError
 from harness.project.configuration import add_folders, folders_of, project_of
 from harness.project.folders import read_text, yaml_files
 from harness.project.project import Project, kind_of, unheaded
+from harness.project.questions import read_questions
 from harness.project.unused import (
     OUTSIDE,
     Unused,
@@ -196,7 +198,14 @@ def _without_repetitions(problems: Sequence[str]) -> list[str]:
 
 
 _NO_KIND: Final = "no spec, features file or cassette; a spec begins with `harness: 1`"
-_KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")
+_KINDS: Final = (
+    "spec",
+    "features file",
+    "question file",
+    "cassette",
+    "recording",
+    "other file",
+)
 
 
 def _check_file(project: Project, file: Path) -> str:
@@ -209,6 +218,9 @@ def _check_file(project: Project, file: Path) -> str:
     if kind == "features":
         read_features(read_text(file), str(file))
         return "features file"
+    if kind == "questions":
+        _check_questions(project, file)
+        return "question file"
     data = file.read_bytes()
     if is_cassette(data) or file.resolve().is_relative_to(project.cassettes):
         if sentence := load(file).empty_answers:
@@ -218,6 +230,25 @@ def _check_file(project: Project, file: Path) -> str:
     if fault := unheaded(data):
         raise SpecError(str(file), [(1, fault)])
     return "other file"
+
+
+def _check_questions(project: Project, file: Path) -> None:
+    """Raise `SpecError` for a question that is not valid, or that names a cassette that does not
+    exist.
+    """
+
+    def faults(items: list[Any]) -> list[Fault]:
+        found = faults_of(items)
+        wrong = {path[0] for path, _ in found}
+        for index, item in enumerate(items):
+            for name in () if index in wrong else item.get("recordings", ()):
+                try:
+                    project.cassette(name)
+                except CassetteError as error:
+                    found.append(((index, "recordings"), str(error)))
+        return found
+
+    read_questions(read_text(file), str(file), faults)
 
 
 def _check_case(project: Project, file: Path, case: Case) -> None:

@@ -50,7 +50,7 @@ from harness.judging.judge_results import (
 )
 from harness.judging.results import Result, ResultsError, encode_item
 from harness.pipeline.replay import is_answer
-from harness.project.configuration import adapters_of, losses_of
+from harness.project.configuration import adapters_of, losses_of, specs_of
 from harness.project.corpus import choose, corpus_folder, fetched, read_lock
 from harness.project.folders import files_below
 from harness.project.recordings import check_number, find_recording, load_recording
@@ -383,6 +383,10 @@ def _questions(
     from harness.judging.questions.service_faults import SERVICE_FAULTS
 
     questions = {question.name: question for question in own_questions()}
+    if roots := [root for root in specs_of() if root.exists()]:
+        from harness.project.questions import questions_of  # reads specs, which is slow to import
+
+        questions |= {name: question for name, (question, _) in questions_of(roots).items()}
     faults = {fault.name: fault for fault in SERVICE_FAULTS}
     known = [*questions, *faults]
     for name in names or ():
@@ -407,7 +411,11 @@ def _question_items(
 
     providers = dict.fromkeys(cell.provider for cell in cells if cell.verdict != "not-run")
     known = [name for name in providers if name in PROVIDERS]
-    return plan_questions(questions, known, partial(load_recording, cassettes=CASSETTES), adapter)
+    own = [question for question in questions if question.group]
+    of_project = [question for question in questions if not question.group]
+    load = partial(load_recording, cassettes=CASSETTES)
+    items = plan_questions(own, known, load, adapter)
+    return items + plan_questions(of_project, known, load_recording, adapter)
 
 
 def _fault_items(

@@ -86,14 +86,19 @@ def folders_of(parsed: argparse.Namespace) -> tuple[list[Path], Path]:
     """Return the folders of specs and the folder of cassettes, as the user wrote them. Raises as
     `project_of` does.
     """
+    specs = [parsed.specs] if parsed.specs else specs_of()
+    return specs, parsed.cassettes or cassettes_of()
+
+
+def specs_of() -> list[Path]:
+    """Return the configured folders of specs. Raises as `project_of` does."""
     path, table = _configuration(Path())
     value = table.get(SPECS) or []
     try:
         specs = value if isinstance(value, list) else shlex.split(str(value))
     except ValueError as error:
         raise _fault(path, SPECS, error) from None
-    named = [parsed.specs] if parsed.specs else [Path(str(root)) for root in specs]
-    return named or [Path("specs")], parsed.cassettes or cassettes_of()
+    return [Path(str(root)) for root in specs] or [Path("specs")]
 
 
 def cassettes_of() -> Path:

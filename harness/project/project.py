@@ -25,7 +25,7 @@ from harness.dialects import DIALECTS
 from harness.judging.judge import Cell, NormalizedOnce
 from harness.providers import PROVIDERS
 from harness.specs.models import LAYERS, Case, Feature
-from harness.specs.reader import is_features, is_spec, read_features, read_spec
+from harness.specs.reader import is_features, is_questions, is_spec, read_features, read_spec
 
 from .folders import SUFFIXES, names_below, nearest_name, read_text, shown_path, yaml_files
 from .suite import CASSETTES, FEATURES
@@ -281,19 +281,22 @@ def _path_below(folder: Path, name: str) -> Path:
     return path
 
 
-def kind_of(path: Path) -> Literal["spec", "features", "other"]:
+def kind_of(path: Path) -> Literal["spec", "features", "questions", "other"]:
     """Return the kind of a YAML file, from its first words. A file of the kind ``other`` may have
     any encoding.
     """
     text = path.read_bytes().decode("utf-8", "replace")
+    if is_questions(text):
+        return "questions"
     return "spec" if is_spec(text) else "features" if is_features(text) else "other"
 
 
 def unheaded(data: bytes) -> str:
     """Return the fault of a file that looks like a spec but does not begin like a spec, else ""."""
-    looks = re.search(rb"^cases:", data, re.MULTILINE)
+    looks = re.search(rb"^(cases|questions):", data, re.MULTILINE)
     return (
-        "has `cases:` but does not begin with `harness: 1`, so it is not a spec and is not run"
+        f"has `{looks[1].decode()}:` but does not begin with `harness: 1`, so it is not a spec and"
+        " is not run"
         if looks
         else ""
     )

@@ -334,8 +334,8 @@ class FeaturesFile(_Closed):
 
 
 def json_schema() -> dict[str, Any]:
-    """Return one JSON Schema (2020-12) for both kinds of file, which differ by their ``features``
-    key.
+    """Return one JSON Schema (2020-12) for specs and features files, which differ by their
+    ``features`` key. It allows any file of questions.
 
     Operators are described, not enforced.
     """
@@ -364,6 +364,6 @@ def json_schema() -> dict[str, Any]:
         "title": "Specs and features of gemini-conformance",
         "if": {"required": ["features"]},
         "then": {"$ref": "#/$defs/FeaturesFile"},
-        "else": {"$ref": "#/$defs/SpecFile"},
+        "else": {"if": {"required": ["questions"]}, "else": {"$ref": "#/$defs/SpecFile"}},
         "$defs": definitions,
     }

@@ -8,7 +8,7 @@ file cannot be checked (not YAML, not our format, a newer format), only one prob
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date
 from functools import partial
 from itertools import islice
@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from harness.cassettes.validation import Fault, pydantic_fault, show
+from harness.cassettes.validation import Fault, pydantic_fault, show, unknown
 from harness.cassettes.yaml import YamlError, parse_located
 from harness.stream.json_path import Steps
 
@@ -37,14 +37,15 @@ takes time.
 
 _HEAD: Final = re.compile(r"""(["']?)harness\1[ \t]*:[ \t]+(["']?)[0-9][0-9.]*\2[ \t]*(#.*)?""")
 _FEATURES: Final = re.compile(r"(?:\A|[\r\n])features[ \t]*:")
+_QUESTIONS: Final = re.compile(r"(?:\A|[\r\n])questions[ \t]*:")
 _CASES: Final = re.compile(r"(?:\A|[\r\n])cases[ \t]*:")
 
 
 def is_spec(text: str) -> bool:
     """Return whether ``text`` begins, after comments, with ``harness:`` and a number, and is not a
-    features file. Other YAML files are ignored.
+    features file and no file of questions. Other YAML files are ignored.
     """
-    return _is_ours(text) and not is_features(text)
+    return _is_ours(text) and not is_features(text) and not is_questions(text)
 
 
 def is_features(text: str) -> bool:
@@ -52,6 +53,13 @@ def is_features(text: str) -> bool:
     ``cases`` at its top.
     """
     return _is_ours(text) and not _CASES.search(text) and bool(_FEATURES.search(text))
+
+
+def is_questions(text: str) -> bool:
+    """Return whether ``text`` is a file of questions: it begins like a spec and has ``questions``
+    and no ``cases`` at its top.
+    """
+    return _is_ours(text) and not _CASES.search(text) and bool(_QUESTIONS.search(text))
 
 
 def read_spec(
@@ -95,6 +103,27 @@ def read_features(text: str, path: str) -> list[Feature]:
     return list(file.features)
 
 
+def read_items(
+    text: str, path: str, key: str, check: Callable[[list[Any]], Iterable[Fault]]
+) -> list[tuple[Any, int]]:
+    """Return the items of the list under ``key`` of a file that has nothing else, as plain data
+    with their lines. ``check`` gives the faults of the items, with paths in the list. Raises
+    `SpecError` with every problem.
+    """
+    data, line = _parse(text, path)
+    faults = _version_faults(data, path, line)
+    known = ("harness", key)
+    faults += [((name,), unknown("key", str(name), known)) for name in data if name not in known]
+    items = data[key]
+    if not isinstance(items, list) or not items:
+        faults.append(((key,), f"{key} must be a list with at least one entry"))
+        items = []
+    faults += [((key, *steps), fact) for steps, fact in check(items)]
+    if faults:
+        raise SpecError(path, _problems(faults, line))
+    return [(item, line((key, index))) for index, item in enumerate(items)]
+
+
 def _line_below(line: _Line, holder: Steps, path: Steps) -> int:
     return line((*holder, *path))
 
@@ -112,18 +141,26 @@ def _read(
 ) -> tuple[_File, Lines]:
     """Return the file as a model, and the lines of its paths."""
     data, line = _parse(text, path)
-    version = data.get("harness")
-    if isinstance(version, int | float) and version > FORMAT:
-        fact = f"harness is {show(version)}, a newer format than {FORMAT}"
-        raise SpecError(path, [(line(("harness",)), f"{fact}; update gemini-conformance")])
+    of_version = _version_faults(data, path, line)
     file, faults = _check_shapes(model, data)
-    if type(version) is not int or version != FORMAT:  # pydantic accepts True and 1.0 as 1
+    if of_version:
         faults = [fault for fault in faults if fault[0] != ("harness",)]
-        faults.append((("harness",), f"harness must be the number {FORMAT}, not {show(version)}"))
+    faults += of_version
     faults.extend(islice(check(data, line), MAX_PROBLEMS + 1))
     if file is None or faults:
         raise SpecError(path, _problems(faults, line))
     return file, line
+
+
+def _version_faults(data: dict[str, Any], path: str, line: Lines) -> list[Fault]:
+    """Return the fault of the number of the format. Raises `SpecError` for a newer format."""
+    version = data.get("harness")
+    if isinstance(version, int | float) and version > FORMAT:
+        fact = f"harness is {show(version)}, a newer format than {FORMAT}"
+        raise SpecError(path, [(line(("harness",)), f"{fact}; update gemini-conformance")])
+    if type(version) is int and version == FORMAT:  # pydantic accepts True and 1.0 as 1
+        return []
+    return [(("harness",), f"harness must be the number {FORMAT}, not {show(version)}")]
 
 
 def _parse(text: str, path: str) -> tuple[dict[str, Any], Lines]:

@@ -20,8 +20,10 @@ def test_check_validates_specs_features_and_cassettes(
     )
     write("specs/a.yaml", SPEC)
     write("specs/other.yaml", "x: 1\n")
+    write("specs/questions.yaml", QUESTION.replace("RECORDING", "a"))
     assert main(["check"]) == 0
-    assert capsys.readouterr().out == "1 spec, 1 cassette, 1 other file valid, 0 problems\n"
+    printed = capsys.readouterr().out
+    assert printed == "1 spec, 1 question file, 1 cassette, 1 other file valid, 0 problems\n"
 
 
 @pytest.mark.parametrize("option", ["--specs", "--cassettes"])
@@ -32,7 +34,23 @@ def test_check_of_a_named_folder_that_is_not_there_is_a_problem(
     assert "nosuch: no such file or folder" in capsys.readouterr().out
 
 
+QUESTION = """\
+harness: 1
+questions:
+- question: again
+  asks: The second request.
+  turns: 2
+  recordings: [gemini-api/RECORDING]
+  ask: {}
+"""
+
+
 PROBLEMS = [
+    (
+        ("specs/q.yaml", QUESTION.replace("RECORDING", "nosuch")),
+        "specs/q.yaml:6: no cassette gemini-api/nosuch: ",
+    ),
+    (("specs/q.yaml", QUESTION.replace("asks", "ask")), "specs/q.yaml:7: "),
     (
         ("specs/a.yaml", SPEC.replace("cassette:", "casette:")),
         "specs/a.yaml:7: unknown key 'casette'",

@@ -12,7 +12,7 @@ import yaml
 from harness.facts import Finding
 from harness.judging.questions.comparison import Comparison, SentPrompt
 from harness.judging.questions.prompt_comparison import compare_prompts
-from harness.judging.questions.question import read_questions
+from harness.judging.questions.question import read_question
 from harness.providers import PROVIDERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "what-is-asked.md"
@@ -35,9 +35,7 @@ def compared(example: dict[str, Any], sent: dict[str, Any]) -> list[Finding]:
         if ask.get("tools"):
             sent = {**sent, "tools": [{"functionDeclarations": ask["tools"]}]}
     ask = {"messages": [{"user": ["USER-z1"]}], **ask}
-    [question] = read_questions(
-        {"questions": [{"question": "example", "group": "messages", "ask": ask}]}, "the page"
-    )
+    question = read_question({"question": "example", "asks": "An example.", "ask": ask})
     provider = PROVIDERS["gemini-api"]
     body = {**TEXT, **sent}
     sent_prompt = SentPrompt(provider.prompt_of(body), body, json_schema=provider.json_schema)

@@ -2,21 +2,26 @@
 
 A question is a `Prompt` with the rules for comparing it. The request that an adapter sends is read,
 and each value of the prompt must be at its place, once. The questions of the package are in
-``questions.yaml``; the page docs/what-is-asked.md describes their words.
+``questions.yaml``, those of a project in files of its specs; the page docs/your-questions.md
+describes their words.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
+import msgspec
 import yaml
+from msgspec import Meta, Struct
 
+from harness.cassettes.validation import Fault, msgspec_fault, show
+from harness.stream.json_path import Steps, readable_steps
 from harness.stream.prompt import (
-    SETTINGS,
     AnswerFormat,
     AnyPart,
     Call,
@@ -52,21 +57,150 @@ Group = Literal[
     "media",
     "conversations",
 ]
-WIRES: Final = (
-    *("gemini-api", "vertex-ai", "code-assist", "interactions", "openai-compat"),
-    *("messages", "responses", "chat"),
-)
+Wire = Literal[
+    "gemini-api",
+    "vertex-ai",
+    "code-assist",
+    "interactions",
+    "openai-compat",
+    "messages",
+    "responses",
+    "chat",
+]
 """The words of ``only`` and ``not``: a provider of Gemini, or an API of another vendor."""
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "model": "assistant", "results": "user"}
 _MEDIA: Final = ("image", "audio", "video", "file")
-_KEYS: Final = frozenset({
-    "question", "group", "asks", "features", "threads", "ask", "only", "not", "filler", "either",
-    "conflict", "turns", "recordings", "stored", "reason", "model",
-})  # fmt: skip
+_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+_Text = Annotated[str, Meta(min_length=1)]
+_Object = dict[str, Any]
+
+
+class _Call(Struct, forbid_unknown_fields=True):
+    id: _Text
+    name: _Text
+    arguments: _Object
+    signature: str = ""
+
+
+class _Medium(Struct, forbid_unknown_fields=True):
+    type: str = ""
+    data: str = ""
+    url: str = ""
+    name: str = ""
+    detail: Literal["", "low", "medium", "high"] = ""
+    start: float = 0
+    end: float = 0
+    fps: float = 0
+
+
+class _Part(Struct, forbid_unknown_fields=True):
+    call: _Call | None = None
+    thought: str | None = None
+    signature: str = ""
+    maker: str = ""
+    image: _Medium | None = None
+    audio: _Medium | None = None
+    video: _Medium | None = None
+    file: _Medium | None = None
+
+
+class _Result(Struct, forbid_unknown_fields=True):
+    call: _Text
+    name: _Text
+    value: Any = None
+    parts: list[str | _Part] | None = None
+    failed: bool = False
+
+
+class _Message(Struct, forbid_unknown_fields=True):
+    system: str = ""
+    user: list[str | _Part] | None = None
+    model: list[str | _Part] | None = None
+    results: list[_Result] | None = None
+
+
+class _Tool(Struct, forbid_unknown_fields=True):
+    name: str = ""
+    description: str = ""
+    schema: _Object | None = None
+    strict: bool = False
+    provider: Literal["", "search", "code", "urls"] = ""
+
+
+class _Named(Struct, forbid_unknown_fields=True):
+    name: _Text
+
+
+class _Output(Struct, forbid_unknown_fields=True):
+    name: str
+    schema: _Object
+
+
+class _Settings(Struct, forbid_unknown_fields=True):
+    temperature: float = 0
+    top_p: float = 0
+    top_k: int = 0
+    max_tokens: int = 0
+    stop: list[str] = []
+    seed: int = 0
+    presence_penalty: float = 0
+    frequency_penalty: float = 0
+
+
+class _Thinking(Struct, forbid_unknown_fields=True):
+    effort: str = ""
+    budget: int = 0
+    mode: str = ""
+    shown: bool = False
+
+
+class _Google(Struct, forbid_unknown_fields=True):
+    safety: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    cached: str = ""
+    tier: str = ""
+    thinking_level: str = ""
+
+
+class _Ask(Struct, forbid_unknown_fields=True):
+    system: list[str] = []
+    messages: list[_Message] = []
+    tools: list[_Tool] = []
+    choice: Literal["auto", "none", "required"] | _Named | None = None
+    output: Literal["json"] | _Output | None = None
+    settings: _Settings | None = None
+    thinking: _Thinking | None = None
+    google: _Google | None = None
+
+
+class _Item(Struct, forbid_unknown_fields=True, rename={"excluded": "not"}):
+    """The shape of a question in a file."""
+
+    question: str
+    asks: _Text
+    group: Group | None = None
+    features: list[str] = []
+    threads: list[str] = []
+    ask: _Ask | None = None
+    only: list[Wire] = []
+    excluded: list[Wire] = []
+    filler: bool = False
+    either: list[str] = []
+    conflict: str = ""
+    turns: Literal[1, 2] = 1
+    recordings: list[str] = []
+    stored: bool = False
+    reason: str = ""
+    model: str = MODEL
 
 
 class QuestionError(ValueError):
-    """A question is not written as docs/what-is-asked.md describes."""
+    """A question is not written as docs/your-questions.md describes. ``path``: the place in it."""
+
+    def __init__(self, path: Steps, fact: str) -> None:
+        super().__init__(fact)
+        self.path = path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +208,11 @@ class Question:
     """One question."""
 
     name: str
-    group: Group
     asks: str
     """Its subject, as one sentence."""
     prompt: Prompt
+    group: Group | None = None
+    """Its place among the questions of the package; None for one of a project."""
     model: str = MODEL
     features: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
@@ -98,9 +233,11 @@ class Question:
     stored: bool = False
     """Whether the history is saved and loaded before the second request."""
     reason: str = ""
+    line: int = 1
+    """Its line in the file of a project, from 1."""
 
     def is_for(self, wire: str) -> bool:
-        """Return whether a wire of `WIRES` has a place for the question."""
+        """Return whether a wire of `Wire` has a place for the question."""
         return wire not in self.not_for and (not self.only or wire in self.only)
 
 
@@ -108,237 +245,189 @@ class Question:
 def own_questions() -> tuple[Question, ...]:
     """Return the questions of the package, in their order."""
     text = files(__package__).joinpath("questions.yaml").read_text(encoding="utf-8")
-    return read_questions(yaml.load(text, Loader=yaml.CSafeLoader), "questions.yaml")
+    document = yaml.load(text, Loader=yaml.CSafeLoader)
+    return tuple(read_question(item) for item in document["questions"])
 
 
-def read_questions(document: Any, place: str) -> tuple[Question, ...]:
-    """Return the questions of a parsed document. Raises `QuestionError` with the place."""
-    if not isinstance(document, Mapping) or not isinstance(document.get("questions"), list):
-        raise QuestionError(f"{place}: expected the key questions, with a list")
-    questions = tuple(
-        _question(item, f"{place}: question {number}")
-        for number, item in enumerate(document["questions"], 1)
-    )
-    names = [question.name for question in questions]
-    if repeated := {name for name in names if names.count(name) > 1}:
-        raise QuestionError(f"{place}: {min(repeated)} is the name of two questions")
-    return questions
+def faults_of(items: Sequence[Any]) -> list[Fault]:
+    """Return the first fault of each question of a file, and of each name that is taken."""
+    taken = {question.name: "the package" for question in own_questions()}
+    faults: list[Fault] = []
+    for index, item in enumerate(items):
+        try:
+            question = read_question(item)
+        except QuestionError as error:
+            faults.append(((index, *error.path), str(error)))
+            continue
+        if owner := taken.get(question.name):
+            fact = f"{question.name} is the name of a question of {owner}; use another name"
+            faults.append(((index, "question"), fact))
+        if question.group:
+            faults.append(((index, "group"), "group is only for the questions of the package"))
+        taken[question.name] = "this file"
+    return faults
 
 
-def _question(item: Any, place: str) -> Question:
-    if not isinstance(item, Mapping) or not isinstance(item.get("question"), str):
-        raise QuestionError(f"{place}: expected a mapping with the key question, its name")
-    place = f"{place} ({item['question']})"
-    if unknown := sorted(set(item) - _KEYS):
-        raise QuestionError(
-            f"{place}: unknown key {unknown[0]!r}; known keys are {', '.join(sorted(_KEYS))}"
-        )
-    if item.get("group") not in get_args(Group):
-        raise QuestionError(f"{place}: group is one of {', '.join(get_args(Group))}")
-    model = str(item.get("model") or MODEL)
-    wires = {name: _texts(item, name, place) for name in ("only", "not")}
-    for name, wire in ((name, wire) for name, given in wires.items() for wire in given):
-        if wire not in WIRES:
-            raise QuestionError(f"{place}: {name} has {wire!r}; known wires are {', '.join(WIRES)}")
-    turns = item.get("turns", 1)
-    if turns not in (1, 2):
-        raise QuestionError(f"{place}: turns is 1 or 2")
+def read_question(item: Any) -> Question:
+    """Return the question of an item of a file. Raises `QuestionError`."""
+    try:
+        shape = msgspec.convert(item, _Item)
+    except msgspec.ValidationError as error:
+        raise QuestionError(*msgspec_fault(error, _Item, "the question")) from None
+    if not _NAME.fullmatch(shape.question):
+        words = f"lower-case words joined by '-', not {show(shape.question)}"
+        raise QuestionError(("question",), f"question must be {words}")
+    if (shape.turns == 2) != bool(shape.recordings):
+        fact = "a question with turns: 2, and no other, has recordings"
+        raise QuestionError(("turns" if shape.turns == 2 else "recordings",), fact)
     return Question(
-        name=item["question"],
-        group=item["group"],
-        asks=str(item.get("asks") or ""),
-        prompt=_Reader(place).prompt(item.get("ask", {}), model),
-        model=model,
-        features=_texts(item, "features", place),
-        threads=_texts(item, "threads", place),
-        only=wires["only"],
-        not_for=wires["not"],
-        filler=bool(item.get("filler")),
-        either=_texts(item, "either", place),
-        conflict=str(item.get("conflict") or ""),
-        turns=turns,
-        recordings=_texts(item, "recordings", place),
-        stored=bool(item.get("stored")),
-        reason=str(item.get("reason") or ""),
+        name=shape.question,
+        asks=shape.asks,
+        prompt=_prompt(item.get("ask") or {}, shape.model),
+        group=shape.group,
+        model=shape.model,
+        features=tuple(shape.features),
+        threads=tuple(shape.threads),
+        only=tuple(shape.only),
+        not_for=tuple(shape.excluded),
+        filler=shape.filler,
+        either=tuple(shape.either),
+        conflict=shape.conflict,
+        turns=shape.turns,
+        recordings=tuple(shape.recordings),
+        stored=shape.stored,
+        reason=shape.reason,
     )
 
 
-def _texts(item: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
-    value = item.get(key, [])
-    if not isinstance(value, list):
-        raise QuestionError(f"{place}: {key} is not a list")
-    return tuple(map(str, value))
+# The functions below read data of the shape of `_Ask`.
 
 
-class _Reader:
-    """Reads the neutral prompt of one question."""
+def _fail(at: str, fact: str) -> QuestionError:
+    return QuestionError(tuple(readable_steps(f"ask.{at}")), f"ask.{at} {fact}")
 
-    def __init__(self, place: str) -> None:
-        self._place = place
 
-    def _fail(self, at: str, fact: str) -> QuestionError:
-        return QuestionError(f"{self._place}: ask.{at}: {fact}")
+def _prompt(ask: Mapping[str, Any], model: str) -> Prompt:
+    thinking = ask.get("thinking")
+    return Prompt(
+        messages=tuple(
+            _message(item, f"messages[{at}]") for at, item in enumerate(ask.get("messages", []))
+        ),
+        instructions=tuple(
+            Instruction((Text(text, place=f"system[{at}]"),), place=f"system[{at}]")
+            for at, text in enumerate(ask.get("system", []))
+        ),
+        model=model,
+        tools=tuple(_tool(tool, f"tools[{at}]") for at, tool in enumerate(ask.get("tools", []))),
+        choice=_choice(ask.get("choice")),
+        format=_format(ask.get("output")),
+        settings=ask.get("settings") or {},
+        reasoning=Reasoning(**thinking) if thinking else None,
+        google=ask.get("google") or {},
+    )
 
-    def prompt(self, ask: Any, model: str) -> Prompt:
-        known = ("system", "messages", "tools", "choice", "output", "settings", "thinking")
-        if not isinstance(ask, Mapping):
-            raise self._fail("", "expected a mapping")
-        if unknown := sorted(set(ask) - {*known, "google"}):
-            raise self._fail(
-                unknown[0], f"is unknown; known keys are {', '.join((*known, 'google'))}"
+
+def _choice(given: Any) -> Choice | None:
+    if isinstance(given, Mapping):
+        return Choice("named", given["name"])
+    return Choice(given) if given else None
+
+
+def _format(given: Any) -> AnswerFormat | None:
+    if isinstance(given, Mapping):
+        return AnswerFormat(Schema(given["schema"], "output.schema"), given["name"])
+    return AnswerFormat() if given else None
+
+
+def _tool(tool: Mapping[str, Any], place: str) -> Function | ServerTool:
+    if len({"name", "provider"} & {*tool}) != 1:
+        raise _fail(place, "must have a name, or be {provider: KIND}")
+    if kind := tool.get("provider"):
+        return ServerTool({}, "", place, f"the tool {kind} of the provider", kind)
+    schema = tool.get("schema")
+    return Function(
+        tool["name"],
+        tool.get("description"),
+        None if schema is None else Schema(schema, f"{place}.schema"),
+        tool.get("strict"),
+        place,
+    )
+
+
+def _message(item: Mapping[str, Any], place: str) -> Message:
+    if len(item) != 1:
+        raise _fail(place, "must have one of user, model, results and system")
+    [(role, given)] = item.items()
+    if role == "system":
+        return Message("system", (Text(given, place=place),), place=place)
+    read = _result if role == "results" else _part
+    parts = tuple(read(part, f"{place}.{role}[{at}]") for at, part in enumerate(given))
+    return Message(_ROLES[role], parts, place=place)
+
+
+def _part(part: Any, place: str) -> AnyPart:
+    match part:
+        case str():
+            return Text(part, place=place)
+        case {"call": call} if len(part) == 1:
+            signature = call.get("signature")
+            opaque = Opaque(signature) if signature else None
+            return Call(
+                call["id"],
+                call["name"],
+                call["arguments"],
+                call["id"],
+                signature=opaque,
+                place=place,
             )
-        settings = self._mapping(ask, "settings")
-        if wrong := sorted(set(settings) - {*SETTINGS}):
-            raise self._fail(f"settings.{wrong[0]}", f"expected one of {', '.join(SETTINGS)}")
-        return Prompt(
-            messages=self._messages(ask.get("messages", [])),
-            instructions=tuple(
-                Instruction((Text(str(text), place=f"system[{at}]"),), place=f"system[{at}]")
-                for at, text in enumerate(ask.get("system", []))
-            ),
-            model=model,
-            tools=tuple(
-                self._tool(tool, f"tools[{at}]") for at, tool in enumerate(ask.get("tools", []))
-            ),
-            choice=self._choice(ask.get("choice")),
-            format=self._format(ask.get("output")),
-            settings=settings,
-            reasoning=self._reasoning(ask),
-            google=self._mapping(ask, "google"),
-        )
+        case {"thought": text} if {*part} <= {"thought", "signature", "maker"}:
+            signature, maker = part.get("signature"), part.get("maker")
+            origin = Maker(maker) if maker else None
+            return Thinking(
+                text, signature=Opaque(signature, origin) if signature else None, place=place
+            )
+        case dict() if len(part) == 1 and next(iter(part)) in _MEDIA:
+            [(kind, medium)] = part.items()
+            return _medium(kind, medium, place)
+    raise _fail(place, "must be a text, a call, a thought or a medium")
 
-    def _mapping(self, ask: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-        value = ask.get(key, {})
-        if not isinstance(value, Mapping):
-            raise self._fail(key, "expected a mapping")
-        return value
 
-    def _reasoning(self, ask: Mapping[str, Any]) -> Reasoning | None:
-        given = self._mapping(ask, "thinking")
-        if wrong := sorted(set(given) - {"effort", "budget", "mode", "shown"}):
-            raise self._fail(f"thinking.{wrong[0]}", "expected effort, budget, mode or shown")
-        return Reasoning(**given) if given else None
+def _medium(kind: str, given: Mapping[str, Any], place: str) -> Media:
+    data, url = None, given.get("url")
+    if "data" in given:
+        try:
+            data = named_medium(given["data"])
+        except ValueError as error:
+            raise _fail(f"{place}.{kind}.data", f"is unknown: {error}") from None
+    elif not str(url).startswith((WEB, FILE, "gs://")):
+        raise _fail(f"{place}.{kind}", f"must have data, or a url with {WEB}, {FILE} or gs://")
+    media_type = given.get("type")
+    return Media(
+        media_kind(kind, media_type),
+        media_type,
+        data,
+        url,
+        given.get("name"),
+        given.get("detail"),
+        given.get("start"),
+        given.get("end"),
+        given.get("fps"),
+        place=place,
+    )
 
-    def _choice(self, given: Any) -> Choice | None:
-        match given:
-            case None:
-                return None
-            case "auto" | "none" | "required":
-                return Choice(given)
-            case {"name": str(name)}:
-                return Choice("named", name)
-        raise self._fail("choice", "expected auto, none, required or {name: NAME}")
 
-    def _format(self, given: Any) -> AnswerFormat | None:
-        match given:
-            case None:
-                return None
-            case "json":
-                return AnswerFormat()
-            case {"name": str(name), "schema": dict(schema)}:
-                return AnswerFormat(Schema(schema, "output.schema"), name)
-        raise self._fail("output", "expected json, or a name and a schema")
-
-    def _tool(self, tool: Any, place: str) -> Function | ServerTool:
-        match tool:
-            case {"provider": str(kind)}:
-                words = f"the tool {kind} of the provider"
-                return ServerTool({}, "", place, words, kind)
-            case {"name": str(name)}:
-                schema = tool.get("schema")
-                return Function(
-                    name,
-                    tool.get("description"),
-                    None if schema is None else Schema(schema, f"{place}.schema"),
-                    tool.get("strict"),
-                    place,
-                )
-        raise self._fail(place, "expected a name, or {provider: KIND}")
-
-    def _messages(self, given: Any) -> tuple[Message, ...]:
-        if not isinstance(given, list):
-            raise self._fail("messages", "expected a list")
-        messages: list[Message] = []
-        for at, item in enumerate(given):
-            place = f"messages[{at}]"
-            match item:
-                case {"system": str(text)}:
-                    messages.append(Message("system", (Text(text, place=place),), place=place))
-                case {"user": list(parts)} | {"model": list(parts)} | {"results": list(parts)}:
-                    [(role, _)] = item.items()
-                    read = tuple(
-                        self._result(part, f"{place}[{number}]")
-                        if role == "results"
-                        else self._part(part, f"{place}[{number}]")
-                        for number, part in enumerate(parts)
-                    )
-                    messages.append(Message(_ROLES[role], read, place=place))
-                case _:
-                    raise self._fail(place, "expected user, model, results or system")
-        return tuple(messages)
-
-    def _part(self, part: Any, place: str) -> AnyPart:
-        match part:
-            case str():
-                return Text(part, place=place)
-            case {"call": {"id": str(call_id), "name": str(name), "arguments": dict(arguments)}}:
-                signature = part["call"].get("signature")
-                return Call(
-                    call_id,
-                    name,
-                    arguments,
-                    call_id,
-                    signature=Opaque(signature) if signature else None,
-                    place=place,
-                )
-            case {"thought": str(text)}:
-                signature, maker = part.get("signature"), part.get("maker")
-                origin = Maker(maker) if maker else None
-                opaque = Opaque(signature, origin) if signature else None
-                return Thinking(text, signature=opaque, place=place)
-            case dict() if len(part) == 1 and next(iter(part)) in _MEDIA:
-                [(kind, medium)] = part.items()
-                return self._medium(kind, medium, place)
-        raise self._fail(place, "expected a text, a call, a thought or a medium")
-
-    def _medium(self, kind: str, given: Mapping[str, Any], place: str) -> Media:
-        media_type, name = given.get("type"), given.get("data")
-        url = given.get("url")
-        data = None
-        if name is not None:
-            data = named_medium(str(name))
-        elif not str(url).startswith((WEB, FILE, "gs://")):
-            raise self._fail(place, f"a url begins with {WEB}, {FILE} or gs://")
-        return Media(
-            media_kind(kind, media_type),
-            media_type,
-            data,
-            url,
-            given.get("name"),
-            given.get("detail"),
-            given.get("start"),
-            given.get("end"),
-            given.get("fps"),
-            place=place,
-        )
-
-    def _result(self, result: Any, place: str) -> Result:
-        match result:
-            case {"call": str(call_id), "name": str(name)}:
-                parts = result.get("parts")
-                return Result(
-                    call_id,
-                    name,
-                    result.get("value"),
-                    None if parts is None else self._result_parts(parts, place),
-                    call_id,
-                    bool(result.get("failed")),
-                    place=place,
-                )
-        raise self._fail(place, "expected the call and the name of a result")
-
-    def _result_parts(self, parts: Sequence[Any], place: str) -> tuple[Text | Media, ...]:
-        read = [self._part(part, f"{place}.parts[{at}]") for at, part in enumerate(parts)]
-        if wrong := [part for part in read if not isinstance(part, Text | Media)]:
-            raise self._fail(wrong[0].place, "expected a text or a medium")
-        return tuple(part for part in read if isinstance(part, Text | Media))
+def _result(result: Mapping[str, Any], place: str) -> Result:
+    given = result.get("parts")
+    read = [_part(part, f"{place}.parts[{at}]") for at, part in enumerate(given or ())]
+    parts = tuple(part for part in read if isinstance(part, Text | Media))
+    if len(parts) < len(read):
+        raise _fail(f"{place}.parts", "must be texts and media")
+    return Result(
+        result["call"],
+        result["name"],
+        result.get("value"),
+        None if given is None else parts,
+        result["call"],
+        result.get("failed", False),
+        place=place,
+    )
