@@ -179,6 +179,8 @@ class Adapter:
     options: RunOptions = field(default_factory=RunOptions)
     version: Callable[[], str] = lambda: UNKNOWN
     """Gives the version of the library or program under test. It may start the program."""
+    providers: Callable[[], Sequence[str]] = tuple
+    """Gives the wires that a user's adapter reads. It may start the program."""
     second_request: Callable[[Exchange, RunOptions], bytes | str] | None = None
     """Gives the body of the request that the adapter sends after the answer, with the results of
     its calls, or the reason why there is no request. It raises `AdapterError`.

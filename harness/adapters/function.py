@@ -61,8 +61,8 @@ class FunctionAsker:
             raise AdapterError(
                 f'PROVIDERS is the string {wires!r}; expected a tuple, such as ("gemini-api",)'
             )
-        self._providers = tuple(wires)
-        if unknown := {*self._providers} - {*PROVIDERS}:
+        self.providers = tuple(wires)
+        if unknown := {*self.providers} - {*PROVIDERS}:
             raise AdapterError(
                 f"PROVIDERS of {target} names {min(unknown)}; expected {', '.join(PROVIDERS)}"
             )
@@ -87,7 +87,7 @@ class FunctionAsker:
             argument = at_of(question)
         else:
             argument = with_streamed(question.exchange)
-        if unread := unread_wire(question, self._providers):
+        if unread := unread_wire(question, self.providers):
             reply.skipped = unread
             return
         try:
@@ -155,6 +155,7 @@ class InProcess:
 
     def __init__(self, function: FunctionAsker) -> None:
         self.version = function.version
+        self.providers = function.providers
         self.converses = function.converses
         self.asks_thoughts = function.asks_thoughts
         self._function = function

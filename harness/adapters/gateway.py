@@ -124,6 +124,7 @@ class Gateway:
         self.version = option.get("version", UNKNOWN)
         self.converses = option.get("turns") != "1"
         self.asks_thoughts = option.get("thoughts") != "false"
+        self.providers = tuple(PROVIDERS)
         self._doubles = option.get("language") in ONLY_DOUBLES
 
     def ask(self, question: Question, timeout: float) -> Reply:

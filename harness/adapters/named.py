@@ -111,6 +111,8 @@ class Asker(Protocol):
     @property
     def version(self) -> str: ...
     @property
+    def providers(self) -> Sequence[str]: ...
+    @property
     def converses(self) -> bool: ...
     @property
     def asks_thoughts(self) -> bool: ...
@@ -228,6 +230,7 @@ def make_adapter(
     adapter = replace(
         user_adapter(named.name, FACTS if wire else named.dialect, run.output, effort),
         version=lambda: asker.version,
+        providers=lambda: asker.providers,
         close=asker.close,
     )
     if offers is None:

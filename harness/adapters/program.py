@@ -78,6 +78,13 @@ class Program:
         return str(self._hello.get("version") or UNKNOWN)
 
     @property
+    def providers(self) -> Sequence[str]:
+        """The wires in the hello line, else all. The program is started to read them."""
+        with self._lock, suppress(AdapterError):
+            self._started()
+        return self._hello.get("providers") or tuple(PROVIDERS)
+
+    @property
     def converses(self) -> bool:
         """Whether the hello line does not say that the program has no second turn. Before the
         program is started, it may have one.

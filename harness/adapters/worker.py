@@ -79,6 +79,7 @@ def main(words: list[str]) -> None:
         _write(0, fault=str(error))
         return
     hello = {"name": target, "version": function.version, "thoughts": function.asks_thoughts}
+    hello["providers"] = function.providers
     _write(0, hello=1, turns=1 + function.converses, **hello)
     loop = asyncio.Runner()
     for line in sys.stdin.buffer:

@@ -354,6 +354,7 @@ def brief(result: Result) -> Result:
         lost_features=result.lost_features,
         declared=result.declared,
         known=result.known,
+        turn=result.turn,
         raw=result.raw,
     )
 

@@ -11,8 +11,10 @@ from harness.cassettes.validation import unknown
 from harness.dialects import DIALECTS
 from harness.facts import ASPECTS
 from harness.judging.facts_cells import matches
+from harness.judging.questions.question import own_questions
 from harness.judging.results import ResultsError
 from harness.project.project import Project
+from harness.project.questions import questions_of
 from harness.providers import PROVIDERS
 from harness.report import ReportError
 from harness.report.files import read_run
@@ -58,6 +60,12 @@ def _check_names(config: pytest.Config) -> None:
         config.getoption("--harness-dialect"),
         config.getoption("--harness-provider"),
     )
+    if asked := config.getoption("--harness-questions"):
+        choices = ["all", "none", *(question.name for question in own_questions())]
+        choices += questions_of(project_of(config).specs)
+        for name in asked:
+            if name not in choices:
+                raise usage_error(f"--harness-questions: {unknown('name', name, choices)}")
     if dialects or providers:
         adapters = [
             line.partition("=")[0].partition(":")[0].strip()

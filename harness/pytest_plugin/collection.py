@@ -1,4 +1,6 @@
-"""Collection: finds the spec files, and with ``--harness-laws`` the cassettes."""
+"""Collection: finds the spec files, with ``--harness-laws`` the cassettes, and with
+``--harness-questions`` the questions of the package.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,25 @@ import pytest
 
 from harness.stream.garbage_collector import collect_seldom
 
-from .paths import below, cassette_folder, is_collected, named_paths, spec_roots
+from .paths import (
+    QUESTIONS,
+    asks_package,
+    below,
+    cassette_folder,
+    is_collected,
+    named_paths,
+    spec_roots,
+)
 
 _SUFFIXES = (".yaml", ".yml")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the cassettes to the arguments of a run that checks the laws."""
+    """Add the cassettes to the arguments of a run that checks the laws, and the questions of the
+    package to those of a run that asks them.
+    """
+    if asks_package(config) and QUESTIONS not in named_paths(config):
+        config.args.append(str(QUESTIONS))
     if config.getoption("--harness-laws"):
         folder = cassette_folder(config)
         if not folder.exists():
@@ -31,8 +45,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Ignore a link to a folder that contains the link, because pytest would follow it forever.
-    Also ignore a link to a folder with files that the run collects without the link.
+    Also ignore a link to a folder with files that the run collects without the link. The questions
+    of the package may be in a virtual environment, which pytest ignores.
     """
+    if asks_package(config) and QUESTIONS.is_relative_to(collection_path):
+        return False
     roots = (*spec_roots(config), cassette_folder(config))
     if not collection_path.is_symlink() or below(collection_path, roots) is None:
         return None
@@ -60,9 +77,18 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.suffix not in _SUFFIXES:
         return None
+    if file_path == QUESTIONS:
+        from .questions import collect_questions
+
+        return collect_questions(file_path, parent) if asks_package(parent.config) else None
     if _may_be_spec(file_path, parent.config):
+        from harness.project.project import kind_of
+
+        from .questions import collect_questions
         from .specs import collect_spec
 
+        if kind_of(file_path) == "questions":
+            return collect_questions(file_path, parent)
         if (spec := collect_spec(file_path, parent)) is not None:
             collect_seldom()
             return spec

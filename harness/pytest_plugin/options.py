@@ -70,6 +70,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ),
     )
     group.addoption(
+        "--harness-questions",
+        action="append",
+        metavar="NAME",
+        help=(
+            "ask the adapters this question about their requests (repeatable); all: also every"
+            " question of the package; none: no question (default: those in the specs)"
+        ),
+    )
+    group.addoption(
         "--harness-report",
         metavar="DIR",
         help=(
@@ -155,7 +164,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise usage_error(
                 f"harness_specs: there is no folder {root}; create it or correct the path"
             )
-    names = ("dialect", "provider", "report", "baseline", "date")
+    names = ("dialect", "provider", "questions", "report", "baseline", "date")
     settings = ("adapters", "losses", "known_failing")
     given = [config.getoption(f"--harness-{name}") for name in names]
     if any(given) or any(config.getini(f"harness_{name}") for name in settings):

@@ -5,8 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 import pytest
+
+QUESTIONS: Final = Path(__file__).parents[1] / "judging" / "questions" / "questions.yaml"
+"""The questions of the package."""
+
+
+def asks_package(config: pytest.Config) -> bool:
+    """Return whether the run may ask questions of the package."""
+    return config.getoption("--harness-questions") not in (None, ["none"])
 
 
 def spec_roots(config: pytest.Config) -> list[Path]:

@@ -18,6 +18,7 @@ from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.judge import Cell, blank_result
 from harness.judging.laws.judge import LawCell, blank_law_result
+from harness.judging.questions.run import blank_row
 from harness.judging.results import Result, encode, unjudged
 from harness.project.project import kind_of
 from harness.specs.spec_error import SpecError
@@ -26,8 +27,9 @@ from .failures import Gap
 from .items import command_of
 from .laws import cells_of_cassette
 from .mask import masked as masked_text
-from .paths import cassette_folder, is_collected
+from .paths import QUESTIONS, cassette_folder, is_collected
 from .project import project_of
+from .questions import QuestionCell, cells_of_questions, options_of
 from .specs import cells_of_spec, provider_of
 
 Blank = Callable[[], Result]
@@ -63,6 +65,11 @@ def _blanks(file: str, config: pytest.Config) -> dict[str, Blank] | None:
                 masked_text(f"{file}::{name}"): partial(_of_spec, path, name, cell, config)
                 for name, cell in cells_of_spec(path, config)
             }
+        if kind_of(path) == "questions" or path == QUESTIONS:
+            return {
+                masked_text(f"{file}::{cell.name}"): partial(_of_question, path, cell, config)
+                for cell in cells_of_questions(path, config)
+            }
         laws = config.getoption("--harness-laws")
         if laws and is_collected(path, cassette_folder(config), config):
             return {
@@ -78,6 +85,12 @@ def _of_spec(path: Path, name: str, cell: Cell, config: pytest.Config) -> Result
     provider = provider_of(project_of(config), cell) or ""
     command = command_of(path, name, config)
     return replace(blank_result(cell), provider=provider, command=command)
+
+
+def _of_question(path: Path, cell: QuestionCell, config: pytest.Config) -> Result:
+    blank = blank_row(cell.item)
+    command = command_of(path, cell.name, config, *options_of(cell.item.question))
+    return replace(blank, adapter=cell.adapter.name, command=command)
 
 
 def _of_cassette(path: Path, cell: LawCell, config: pytest.Config) -> Result:

@@ -53,7 +53,7 @@ def _findings(result: Result) -> Sequence[Finding | None]:
 
 
 def _line(result: Result, finding: Finding | None) -> str:
-    name = f"{result.case or result.place} [{column(result)}]"
+    name = f"{result.label} [{column(result)}]"
     fields = {"title": f"{VERDICTS[result.verdict].word}: {name}"}
     if result.spec:
         fields = {"file": f"specs/{result.spec}", "line": str(result.line)} | fields

@@ -5,7 +5,7 @@ and unary, its findings, and the reasons why others were not asked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,24 +72,44 @@ def _of_adapter(
     title: str, cells: Sequence[Result], providers: Mapping[str, str]
 ) -> AskedQuestions:
     by_name: dict[tuple[str, str], list[Result]] = {}
-    reasons: dict[str, dict[str, None]] = {}
     for cell in cells:
         by_name.setdefault((cell.question, cell.provider), []).append(cell)
     asked = {
         key: [cell for cell in own if cell.verdict != "not-run"] for key, own in by_name.items()
     }
-    for (name, provider), own in by_name.items():
-        if not asked[name, provider]:
-            shown = f"{name} ({providers[provider]})" if provider in providers else name
-            reasons.setdefault(own[0].reason, {})[shown] = None
     questions = [_question(own, providers) for own in asked.values() if own]
     verdicts = Counter(worst(cell.verdict for cell in own) for own in asked.values() if own)
     words = words_of_counts(
         {str(verdict): count for verdict, count in verdicts.items()}, "question"
     )
-    return AskedQuestions(
-        title, words, questions, [(reason, [*names]) for reason, names in reasons.items()]
-    )
+    unasked = [own[0] for key, own in by_name.items() if not asked[key]]
+    return AskedQuestions(title, words, questions, _reasons(unasked, by_name, providers))
+
+
+def _reasons(
+    unasked: Sequence[Result],
+    by_name: Collection[tuple[str, str]],
+    providers: Mapping[str, str],
+) -> list[tuple[str, Sequence[str]]]:
+    """Return the reasons with the names of the questions, which have their providers unless the
+    reason is that of all.
+    """
+    of_reason: dict[str, dict[str, list[str]]] = {}
+    for cell in unasked:
+        of_reason.setdefault(cell.reason, {}).setdefault(cell.question, []).append(cell.provider)
+    numbers = Counter(name for name, _ in by_name)
+    return [
+        (
+            reason,
+            [
+                name
+                if len(own) == numbers[name]
+                else f"{name} ({', '.join(providers[each] for each in own)})"
+                for name, own in names.items()
+            ],
+        )
+        for reason, names in of_reason.items()
+    ]
 
 
 def _question(cells: Sequence[Result], providers: Mapping[str, str]) -> AskedQuestion:

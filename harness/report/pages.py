@@ -190,10 +190,18 @@ def _of_cases(
     """Return the values that only a run with cases has."""
     shown_losses = _shown_losses(cells, names)
     results = [cell.result for cell in cases]
+    asked = [
+        f"Requests of {own.title}: {own.words}."
+        for own in asked_questions(cells, names.providers, names.columns)
+    ]
+    of_cases = cases or header.unread or not asked
     return {
         "of_cases": True,
-        "sentences": headline(results, names.providers, names.columns, header.unread),
-        "origins_sentence": describe_origins(results),
+        "sentences": [
+            *(headline(results, names.providers, names.columns, header.unread) if of_cases else ()),
+            *asked,
+        ],
+        "origins_sentence": describe_origins(results) if of_cases else "",
         "whole": tally(results),
         "checklists": [
             checklist(name, [cell for cell in cases if cell.result.provider == name], names)

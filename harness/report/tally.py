@@ -210,7 +210,8 @@ def streams(results: Iterable[Result]) -> list[Streams]:
     """Return the distinct streams of the comparisons that ran, by origin."""
     seen: dict[tuple[str, int], Origin | None] = {}
     for result in results:
-        if VERDICTS[result.verdict].compared and result.cassette:
+        is_answer = result.cassette and result.turn != "question"
+        if VERDICTS[result.verdict].compared and is_answer:
             seen.setdefault((result.cassette, result.exchange), result.origin)
     kinds: dict[OriginKind | None, list[Origin | None]] = {}
     for origin in seen.values():

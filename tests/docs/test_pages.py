@@ -55,6 +55,7 @@ NEEDS = {
     "public-wires.md": ["your-adapter.md"],
     "generated-streams.md": ["laws.md"],
     "judge-results.md": ["judge.md"],
+    "your-questions.md": ["what-is-asked.md"],
     "record-command.md": ["record.md"],
     "secret-scan.md": ["secrets.md"],
 }

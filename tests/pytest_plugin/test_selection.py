@@ -116,7 +116,7 @@ def test_help_shows_the_default_of_options_and_settings(
     valued = re.findall(
         r"^  (?:--harness-[a-z]+=|harness_[a-z_]+ \().*(?:\n {10}.*)*", output, re.MULTILINE
     )
-    assert len(valued) == 12
+    assert len(valued) == 13
     assert [option for option in valued if "default: " not in option] == []
 
 

@@ -46,6 +46,18 @@ def test_a_question_has_its_verdicts_as_a_stream_and_unary_with_its_findings() -
     assert own.not_asked == [("tools: the adapter does not read it", ["tools-plain"])]
 
 
+def test_a_reason_names_the_wires_that_have_it_unless_all_have_it() -> None:
+    rows = [
+        *(row("tools", provider=wire, finding=UNREAD) for wire in ("gemini-api", "anthropic")),
+        *(row("zero", provider="gemini-api"), row("zero", provider="anthropic", finding=UNREAD)),
+    ]
+    names, cells = placed(run_of(judged(*rows)))
+    [own] = asked_questions(cells, names.providers, names.columns)
+
+    [(_, questions)] = own.not_asked
+    assert questions == ["tools", f"zero ({names.providers['anthropic']})"]
+
+
 def test_the_page_of_a_judge_has_the_questions_their_findings_and_links_that_exist() -> None:
     page = render_index(run_of(judged(*ASKED)))
     section = page[page.index('aria-labelledby="asked"') :].partition("</section>")[0]
@@ -107,6 +119,11 @@ def test_a_report_of_pytest_has_each_question_but_not_among_the_cases() -> None:
     }
     assert names["gemini-api: settings-zero[anthropic]"] == "questions"
     assert "Requests by question" in files["index.html"]
+    sentence = "Requests of anthropic: 1 of 2 questions passed, 1 failed."
+    assert f"The one cell passed. {sentence}" in text_of(files["index.html"])
+    only_questions = text_of(render(Run(HEADER, questions))["index.html"])
+    assert sentence in only_questions
+    assert "Nothing ran" not in only_questions
     assert "settings-zero" not in files["gemini-api.html"]
     assert "temperature 0.0 is not sent" in files["summary.md"]
     assert '"turn":"question"' in files["results.json"]

@@ -152,9 +152,10 @@ def judge_questions(items: Sequence[QuestionItem], adapter: Adapter, use: LossUs
         yield _judge(item, adapter, use)
 
 
-def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
+def blank_row(item: QuestionItem) -> Row:
+    """Return the row of a question before it is asked: only its names."""
     question = item.question
-    blank = Row(
+    return Row(
         "error",
         provider=item.provider,
         case=item.name,
@@ -167,6 +168,10 @@ def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
         block="documented",
         unary=not item.streamed,
     )
+
+
+def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
+    blank = blank_row(item)
     if adapter.ask is None:
         raise ValueError(f"{adapter.name} sends no requests")
     asked = item.asked
@@ -195,6 +200,7 @@ def row_of(blank: Row, findings: Sequence[Finding]) -> Row:
     """Return the row with its verdict and its findings; several may be of one aspect."""
     verdict, reason, _ = decide(findings)
     aspects: dict[str, Any] = {}
+    listed = tuple(finding for finding in findings if finding.reason or finding.red)
     for finding in findings:
         if finding.subject not in aspects or finding.red:
             aspects[finding.subject] = finding.verdict
@@ -203,8 +209,8 @@ def row_of(blank: Row, findings: Sequence[Finding]) -> Row:
         verdict=verdict,
         reason=reason,
         aspects=aspects,
-        findings=tuple(finding for finding in findings if finding.reason or finding.red),
-        findings_total=len(findings),
+        findings=listed,
+        findings_total=len(listed),
     )
 
 

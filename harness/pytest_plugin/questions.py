@@ -1,0 +1,136 @@
+"""Questions about requests as test items: those in files of the specs, and with
+``--harness-questions`` those of the package. An item is one question for one wire and adapter, as a
+stream or unary, or after one recorded answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from harness.adapters import Adapter
+from harness.cassettes import CassetteError
+from harness.judging.questions.question import Question, own_questions
+from harness.judging.questions.run import QuestionItem, judge_questions, plan_questions
+from harness.judging.results import Result
+from harness.project.folders import read_text, shown_path
+from harness.project.project import Project
+from harness.project.questions import read_questions
+from harness.project.recordings import load_recording
+from harness.project.suite import CASSETTES
+from harness.providers import PROVIDERS
+from harness.specs.spec_error import SpecError
+
+from .items import ResultItem
+from .paths import QUESTIONS, id_of_file
+from .project import project_of
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCell:
+    """One question for one wire and one adapter."""
+
+    item: QuestionItem
+    adapter: Adapter
+
+    @property
+    def name(self) -> str:
+        """The name of its test item, such as ``settings-zero-gemini-api-unary[shop]``."""
+        item = self.item
+        words = [item.question.name, item.provider]
+        if item.recorded:
+            cassette = item.recorded.cassette.removeprefix(f"{item.provider}/")
+            words += [cassette.replace("/", "-"), str(item.recorded.number)]
+        elif not item.streamed:
+            words.append("unary")
+        return f"{'-'.join(words)}[{self.adapter.name}]"
+
+
+def collect_questions(path: Path, parent: pytest.Collector) -> QuestionFile:
+    """Return the collector of a file of questions."""
+    return QuestionFile.from_parent(parent, path=path, nodeid=id_of_file(path, parent.config))
+
+
+class QuestionFile(pytest.File):
+    """A file of questions. Its items are the questions for each adapter that sends requests."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        try:
+            cells = cells_of_questions(self.path, self.config)
+        except (SpecError, CassetteError) as error:
+            raise self.CollectError(str(error)) from None
+        for cell in cells:
+            yield AskedItem.from_parent(
+                self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell
+            )
+
+
+def cells_of_questions(path: Path, config: pytest.Config) -> list[QuestionCell]:
+    """Return the selected cells of a file of questions. Raises `SpecError` and `CassetteError`."""
+    project = project_of(config)
+    own = path == QUESTIONS
+    questions = own_questions() if own else read_questions(read_text(path), shown_path(path))
+    load = partial(load_recording, cassettes=CASSETTES) if own else project.cassette
+    names = config.getoption("--harness-questions") or ["all"]
+    asked = [question for question in questions if "all" in names or question.name in names]
+    return [
+        QuestionCell(item, adapter)
+        for adapter in _adapters(project, config)
+        for item in plan_questions(asked, _wires(adapter, config), load, adapter)
+    ]
+
+
+def _adapters(project: Project, config: pytest.Config) -> Iterator[Adapter]:
+    """Yield the selected adapters that send requests."""
+    chosen = config.getoption("--harness-dialect")
+    for name in project.adapters:
+        adapter = project.adapter(name)
+        if adapter is not None and adapter.ask is not None and (not chosen or name in chosen):
+            yield adapter
+
+
+def _wires(adapter: Adapter, config: pytest.Config) -> list[str]:
+    """Return the wires of ``--harness-provider``, else those that the adapter names, else the first
+    one, because a request is judged on the wire that it uses.
+    """
+    if chosen := config.getoption("--harness-provider"):
+        return list(chosen)
+    named = [*adapter.providers()]
+    return named if len(named) < len(PROVIDERS) else named[:1]
+
+
+def options_of(question: Question) -> list[str]:
+    """Return the options of a command that asks a question."""
+    return ["--harness-questions", question.name]
+
+
+class AskedItem(ResultItem):
+    """One question: ``questions.yaml::settings-zero-gemini-api[shop]``."""
+
+    def __init__(self, *, cell: QuestionCell, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.cell = cell
+
+    def runtest(self) -> None:
+        item, adapter = self.cell.item, self.cell.adapter
+        [row] = judge_questions([item], adapter, {})
+        if self.config.getoption("--harness-questions") != ["all"]:
+            # A selection of questions may have none that shows a loss.
+            row = replace(
+                row, declared={loss: True for loss, shown in row.declared.items() if shown}
+            )
+        result = self.keep(replace(row, adapter=adapter.name), *options_of(item.question))
+        self.conclude(result, None)
+
+    def line_of(self, result: Result) -> int:
+        """Return the line of the question."""
+        return self.cell.item.question.line
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.cell.item.question.line - 1, self.name
