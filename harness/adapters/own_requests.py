@@ -12,8 +12,10 @@ from harness.stream.generation import TranslationError
 from harness.stream.prompt import Call, Prompt
 from harness.stream.session import Session
 
+from .adapter import AdapterError
 from .asked import Asked, Reaction, SentRequest
 from .neutral_words import with_addresses
+from .raised import place_of
 
 _MEDIA: Final = "https://media.invalid"
 """Below this address are the media of questions, which no dialect fetches."""
@@ -21,7 +23,7 @@ _MEDIA: Final = "https://media.invalid"
 
 def ask_dialect(dialect: Dialect, asked: Asked) -> Reaction:
     """Return the request that a dialect makes of a question in its own form. It is not asked what
-    its form does not say.
+    its form does not say. Raises `AdapterError` for an exception of the dialect.
     """
     request, provider = dialect.request, PROVIDERS[asked.provider]
     if request is None or request.writer is None:
@@ -43,6 +45,10 @@ def ask_dialect(dialect: Dialect, asked: Asked) -> Reaction:
         body = ask(request, own, provider.name, options, session).body
     except TranslationError as error:
         return Reaction(read=read, raised=str(error), base_url=_MEDIA)
+    except Exception as error:
+        raise AdapterError(
+            f"the adapter raised {type(error).__name__} at {place_of(error)}: {error}"
+        ) from error
     assert provider.endpoint is not None  # it accepts requests
     method = "streamGenerateContent?alt=sse" if asked.streamed else "generateContent"
     path = provider.endpoint.path(body).format(model=prompt.model, method=method)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.adapters import ADAPTERS, Adapter
+from harness.adapters import ADAPTERS, Adapter, Asked
 from harness.adapters.own_requests import ask_dialect
 from harness.dialects import DIALECTS
 from harness.dialects.dialect import RequestTranslator
@@ -88,6 +88,27 @@ def without_results(prompt: Prompt) -> Prompt:
         return replace(message, parts=tuple(parts))
 
     return replace(prompt, messages=tuple(map(kept, prompt.messages)))
+
+
+def test_an_exception_of_a_dialect_is_an_error_of_its_row() -> None:
+    def translate(prompt: Any, options: Any, session: Session) -> Prompt:
+        raise KeyError(prompt)
+
+    own = DIALECTS["art"]
+    assert own.request
+    faulty = replace(own, request=replace(own.request, translate=translate))
+    adapter = replace(ADAPTERS["art"], ask=partial(ask_dialect, faulty))
+
+    [row] = rows(adapter, "gemini-api", "settings-zero")
+
+    assert row.verdict == "error"
+    assert "KeyError" in row.reason
+
+
+def test_a_question_without_messages_is_asked() -> None:
+    asked = Asked("empty", Prompt(messages=()), "gemini-api", streamed=True)
+
+    assert all(ask_dialect(DIALECTS[name], asked) for name in DIALECTS)
 
 
 @pytest.mark.parametrize(

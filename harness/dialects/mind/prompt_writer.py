@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.facts import losses_of_model
 from harness.stream.generation import ToolOutcome, TranslationError
-from harness.stream.prompt import AnyPart, Call, Prompt, Result, Text
+from harness.stream.prompt import AnyPart, Call, Message, Prompt, Result, Text
 
 from ..dialect import Payload, PromptWriter
 from .request import say, tool_result
@@ -15,7 +15,7 @@ from .request import say, tool_result
 
 def write(prompt: Prompt) -> tuple[Payload, Payload]:
     """Return the prompt and the options; see `harness.dialects.dialect.PromptWriter`."""
-    first, *later = prompt.messages
+    first, *later = prompt.messages or (Message("user", ()),)
     texts = [part.text for part in first.parts if isinstance(part, Text)]
     if first.role != "user" or len(texts) < len(first.parts):
         raise TranslationError(first.place, "is no text of the user, with which mind begins")
