@@ -46,8 +46,8 @@ class Reaction:
     """The requests of an adapter to one question, and how its run ended."""
 
     requests: tuple[SentRequest, ...] = ()
-    again: int = 0
-    """The number of repeated requests."""
+    other: str = ""
+    """The method and path of the first request that asks for no answer, "" if there is none."""
     answered: bool = True
     """Whether the first request got the recorded answer."""
     read: frozenset[str] | None = None

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from harness.facts import Skipped, Transcript
 from harness.stream.exchange import Exchange
+from harness.stream.printable import plural
 
 from .adapter import (
     FACTS,
@@ -52,7 +53,7 @@ from .offers import (
     transcript_of,
 )
 from .own import ADAPTERS, user_adapter
-from .process import TimedOut
+from .process import TimedOut, Unusable
 from .program import Program
 from .reply import Reply, ReplyLevel
 from .wires import WIRES, read_reply
@@ -340,7 +341,13 @@ class _Run:
                     prompt=with_addresses(asked.prompt, offer.base_url),
                     words=question_words(asked, offer.base_url),
                 )
-                reaction = reaction_of(self.asker.ask(question, self.timeout), offer)
+                try:
+                    reply = self.asker.ask(question, self.timeout)
+                except Unusable as error:
+                    number = sum(request.generates for request in offer.requests)
+                    sent = f"it sent {plural(number, 'request')} before that"
+                    raise AdapterError(f"{error}; {sent}", error.group) from error
+                reaction = reaction_of(reply, offer)
                 return replace(reaction, asks_thoughts=self.asker.asks_thoughts)
         except Skipped as skipped:
             return Reaction(skipped=str(skipped))

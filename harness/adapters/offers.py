@@ -193,11 +193,11 @@ def reaction_of(reply: Reply, offer: Offer) -> Reaction:
         for request in offer.requests
         if request.generates
     )
-    bodies = [each.body for each in sent]
+    others = (f"{each.method} {each.path}" for each in offer.requests if not each.generates)
     raised = reply.raised
     return Reaction(
         sent,
-        again=bodies[1:].count(bodies[0]) if bodies else 0,
+        other=next(others, ""),
         answered=bool(offer.answered),
         read=reply.read,
         asked=reply.asked,

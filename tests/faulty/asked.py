@@ -1,4 +1,5 @@
 """Faults of clients that are asked questions, on Anthropic's wire, OpenAI's two and Interactions.
+Clients without a fault are also of generateContent.
 
 A client writes what it is asked for as the provider's writer does, with one change of its first or
 of its second request. Each change is one that public adapters made.
@@ -35,11 +36,15 @@ from .faults import Fault
 
 Body = dict[str, Any]
 Change = Callable[[Body], object]
+load = partial(load_recording, cassettes=CASSETTES)
 BASE_URL = "http://127.0.0.1:1/asked"
 WORDS = {
-    "messages": "anthropic-messages", "responses": "openai-responses", "chat": "openai-chat",
+    "gemini": "gemini",
     "interactions": "interactions",
-}  # fmt: skip
+    "messages": "anthropic-messages",
+    "responses": "openai-responses",
+    "chat": "openai-chat",
+}
 """The name of a wire → its word among those of gateways."""
 
 
@@ -52,6 +57,11 @@ class AskedFault(Fault):
     change: Change = lambda body: None
     turn: int = 1
     aspect: str = ""
+
+    @property
+    def provider(self) -> str:
+        """The provider of the wire."""
+        return GATEWAY_WIRES[WORDS[self.dialect]].provider
 
     @property
     def adapter(self) -> Adapter:
@@ -69,9 +79,7 @@ class AskedFault(Fault):
     @property
     def rows(self) -> list[Result]:
         """The rows of all questions, as streams; those of a client without a fault as all."""
-        provider = GATEWAY_WIRES[WORDS[self.dialect]].provider
-        load = partial(load_recording, cassettes=CASSETTES)
-        items = plan_questions(own_questions(), [provider], load, self.adapter)
+        items = plan_questions(own_questions(), [self.provider], load, self.adapter)
         judged = [item for item in items if item.streamed or not self.aspect]
         return [*judge_questions(judged, self.adapter, {})]
 
@@ -87,7 +95,7 @@ class AskedFault(Fault):
         if asked.exchange:
             request = asked.exchange.request
             assert request
-            if not request.url.endswith(path):
+            if asked.provider == "openai" and not request.url.endswith(path):
                 return Reaction((SentRequest(path, b"{}"),), answered=False)
             question = AskedExchange(
                 asked.exchange,

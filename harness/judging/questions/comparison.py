@@ -115,6 +115,11 @@ def added(sentence: str, value: Json, word: str, path: str) -> Finding:
     return found("invented", "wrong", words, None, value, word=word, at=("", path))
 
 
+def and_others(values: Sequence[object]) -> str:
+    """Return words for the values after the first one, which is named."""
+    return f" (and {len(values) - 1} more)" if len(values) > 1 else ""
+
+
 def flat_parts(parts: Sequence[AnyPart]) -> Iterator[AnyPart]:
     """Yield the parts, and after each result its own parts."""
     for part in parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from harness.providers import PROVIDERS, Identity, detect_provider
 from harness.stream.exchange import Cassette, Exchange
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import Json, decode_json
+from harness.stream.printable import printable, shorten
 from harness.stream.prompt import Message, Prompt, Reasoning, ServerTool, Text
 from harness.stream.sample_media import WEB, address_of, medium_bytes
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 _GUARDS: Final = ("127.0.0.1", "localhost", "loopback", "private")
 """Words in the errors of guards against addresses of this machine."""
+_SHOWN: Final = 80
+"""Characters of a body that can't be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,29 +243,26 @@ def _judged(
         return [_without_request(item, asked, reaction)]
     if item.recorded and not reaction.answered:
         return [_not_asked("the first request is for another wire, or in the other mode")]
-    if item.recorded and len(reaction.requests) < 2:
-        raised = f"; the adapter raises {reaction.raised}" if reaction.raised else ""
-        return [found("messages", "lost", f"the adapter sends no second request{raised}")]
-    request = reaction.requests[1 if item.recorded else 0]
+    different, again = _different(reaction.requests)
+    if item.recorded and len(different) < 2:
+        return [*again, _missing("second request", reaction)]
+    request = different[1 if item.recorded else 0]
     identity = detect_provider("POST", f"http://localhost{request.path}", request.body, b"")
     provider = PROVIDERS[identity.provider or item.provider]
     if not provider.reads_whole:
         return [_not_asked(f"requests of {provider.title} are not read")]
-    try:
-        body = decode_json(request.body)
-    except ValueError as error:
-        return [found("messages", "wrong", f"the body of the request is not JSON: {error}")]
+    body = _read_body(request.body)
+    if isinstance(body, str):
+        which = "second request" if item.recorded else "request"
+        return [*again, found("messages", "wrong", f"the body of the {which} is {body}")]
     api = provider.api_of(body)
     if not question.is_for(api.name):
         return [_not_asked(f"{provider.title} has no place for it")]
-    findings = []
+    findings = [*again]
     if identity.streamed != item.streamed:
         modes = ["a stream" if each else "unary" for each in (item.streamed, identity.streamed)]
         sentence = f"the answer is asked for as {modes[1]}, not as {modes[0]}"
         findings.append(found("messages", "wrong", sentence))
-    if reaction.again:
-        sentence = f"the same request is sent {reaction.again + 1} times"
-        findings.append(found("invented", "wrong", sentence, word="request"))
     sent = SentPrompt(
         provider.prompt_of(body), body, request.headers, json_schema=provider.json_schema
     )
@@ -291,10 +292,34 @@ def _before_answer(both: Comparison) -> Comparison:
     return replace(both, sent=replace(both.sent, prompt=prompt))
 
 
+def _different(requests: Sequence[SentRequest]) -> tuple[list[SentRequest], list[Finding]]:
+    """Return the requests without repeated ones, and a finding for each that is repeated."""
+    times = Counter(request.body for request in requests)
+    first = {request.body: request for request in reversed(requests)}
+    repeated = (
+        found("invented", "wrong", f"the same request is sent {number} times", word="request")
+        for number in times.values()
+        if number > 1
+    )
+    return [first[body] for body in times], [*repeated]
+
+
+def _read_body(data: bytes) -> dict[str, Json] | str:
+    """Return the body of a request, or words for a body that is no JSON object."""
+    if not data.strip():
+        return "empty"
+    shown = shorten(printable(data[:_SHOWN].decode("utf-8", "backslashreplace")), _SHOWN)
+    try:
+        body = decode_json(data)
+    except ValueError as error:
+        return f"not JSON ({error}): {shown}"
+    return body if isinstance(body, dict) else f"no JSON object: {shown}"
+
+
 def _judged_second(
     recorded: JudgedExchange,
     request: SentRequest,
-    body: Json,
+    body: dict[str, Json],
     reaction: Reaction,
     adapter: Adapter,
     use: LossUse,
@@ -306,9 +331,7 @@ def _judged_second(
     adapter = adapter.with_options(recorded.options)
     facts = wire_answer(exchange, adapter, Transcript()).facts
     first = Transcript(asks_thoughts=reaction.asks_thoughts, doubles=reaction.doubles)
-    findings = []
-    if isinstance(body, dict):
-        findings = judge_history(exchange, adapter, facts, body, first, use)
+    findings = judge_history(exchange, adapter, facts, body, first, use)
     asked = AskedExchange(exchange, recorded.options, turn=2)
     return [*findings, judge_request(request, asked, adapter)]
 
@@ -328,11 +351,17 @@ def _without_request(item: QuestionItem, asked: Prompt, reaction: Reaction) -> F
         may_refuse = question.either or question.conflict or _is_refused(item, asked)
         if may_refuse or "schema.recursive" in question.features:
             return Finding("messages", "kept", "asked", remark=f"it refuses the question: {raised}")
-        return found("messages", "lost", f"no request is sent; the adapter raises {raised}")
-    if raised:
-        sentence = f"no request is sent; the adapter crashes with {raised}"
+    return _missing("request for an answer", reaction)
+
+
+def _missing(request: str, reaction: Reaction) -> Finding:
+    """Return the finding for a request that an adapter did not send."""
+    others = f", only {reaction.other}" if reaction.other else ""
+    if reaction.crashed:
+        sentence = f"no {request} is sent{others}; the adapter crashes with {reaction.raised}"
         return Finding("messages", "raised", "asked", remark=sentence)
-    return found("messages", "lost", "the adapter sends no request for an answer")
+    raises = f"; the adapter raises {reaction.raised}" if reaction.raised else ""
+    return found("messages", "lost", f"no {request} is sent{others}{raises}")
 
 
 def _is_refused(item: QuestionItem, asked: Prompt) -> bool:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from harness.facts import Finding
 from harness.stream.prompt import Call, Media, Result, Role, Text, Thinking
 
-from .comparison import TOKEN, Comparison, added, all_parts, found, red, short
+from .comparison import TOKEN, Comparison, added, all_parts, and_others, found, red, short
 from .media_comparison import text_of_medium
 
 _NAMES: Final = {"user": "the user", "assistant": "the model", "system": "the system"}
@@ -140,9 +140,14 @@ def _added_texts(both: Comparison, sent: list[_SentText]) -> Iterator[Finding]:
     for part in all_parts(both.asked):
         if isinstance(part, Media):
             known += filter(None, (text_of_medium(part, both.web), part.name, part.url))
-    for each in sent:
-        rest = each.text
-        for words in sorted(known, key=len, reverse=True):
-            rest = rest.replace(words, "")
-        if rest.strip():
-            yield added(f"text {short(rest.strip())}", each.text, "text", each.place)
+    known.sort(key=len, reverse=True)
+    own = [(rest, each) for each in sent if (rest := _without(each.text, known))]
+    for rest, each in own[:1]:
+        text = f"text {short(rest)}{and_others(own)}"
+        yield added(text, each.text, "text", each.place)
+
+
+def _without(text: str, known: list[str]) -> str:
+    for words in known:
+        text = text.replace(words, "")
+    return text.strip()

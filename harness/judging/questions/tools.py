@@ -9,7 +9,7 @@ from harness.facts import Finding
 from harness.stream.json_codec import Json
 from harness.stream.prompt import Choice, Function, ServerTool
 
-from .comparison import Comparison, added, found, functions_of, red
+from .comparison import Comparison, added, and_others, found, functions_of, red
 from .schema_comparison import SchemaDifference, compare_schemas
 
 _NO_PARAMETERS: Final = {"type": "object", "properties": {}}
@@ -40,9 +40,10 @@ def compare_tools(both: Comparison) -> Iterator[Finding]:
             yield found("tools", "lost", sentence, tool.description, words, at=at)
     if both.reads("tools") and both.asked.format is None:
         names = {tool.name for tool in functions_of(both.asked)}
-        for function in sent:
-            if function.name not in names:
-                yield added(f"tool {function.name}", function.name, "tool", function.place)
+        own = [function for function in sent if function.name not in names]
+        for function in own[:1]:
+            words = f"tool {function.name}{and_others(own)}"
+            yield added(words, function.name, "tool", function.place)
 
 
 def compare_tool_schemas(both: Comparison) -> Iterator[Finding]:

@@ -298,7 +298,9 @@ class _Settings:
 
     def _function(self, wire: JsonObject, place: str) -> Function:
         wire = dict(wire)
-        name, description = wire.pop("name", None), wire.pop("description", None)
+        name, description = wire.pop("name", None), None
+        if isinstance(wire.get("description"), str):
+            description = wire.pop("description")
         field = next((field for field in _SCHEMAS if isinstance(wire.get(field), dict)), None)
         schema = Schema(wire.pop(field), f"{place}.{field}") if field else None
         self.unread.keep(wire, place)
@@ -316,12 +318,10 @@ class _Settings:
             del body["toolConfig"]
         place = f"{self._prefix}toolConfig.functionCallingConfig"
         mode = _MODES.get(str(calling.get("mode") or "AUTO").upper())
-        allowed = tuple(map(str, calling.get("allowedFunctionNames") or ()))
-        others = {
-            name: value
-            for name, value in calling.items()
-            if name not in ("mode", "allowedFunctionNames")
-        }
+        allowed: tuple[str, ...] = ()
+        others = {name: value for name, value in calling.items() if name != "mode"}
+        if isinstance(others.get("allowedFunctionNames"), list):
+            allowed = tuple(map(str, others.pop("allowedFunctionNames")))
         self.unread.keep(others, place)
         self.unread.places["choice"] = place
         if mode is None:
@@ -332,13 +332,24 @@ class _Settings:
         return Choice(mode, place=place, allowed=allowed)
 
     def _google(self, body: JsonObject, google: JsonObject) -> None:
-        safety = body.get("safetySettings")
-        if isinstance(safety, list) and all(isinstance(item, dict) for item in safety):
+        if (thresholds := _thresholds(body.get("safetySettings"))) is not None:
             del body["safetySettings"]
-            google["safety"] = {item.get("category"): item.get("threshold") for item in safety}
+            google["safety"] = thresholds
         for name, field in GOOGLE_FIELDS.items():
             if field in body:
                 google[name] = body.pop(field)
         for name in google:
             field = GOOGLE_FIELDS.get(name, "safetySettings")
             self.unread.places.setdefault(f"google.{name}", f"{self._prefix}{field}")
+
+
+def _thresholds(settings: Json) -> dict[str, Json] | None:
+    """Return each category of harm with its threshold; None for settings of another form."""
+    thresholds: dict[str, Json] = {}
+    for item in settings if isinstance(settings, list) else [None]:
+        match item:
+            case {"category": str(category), **rest} if category not in thresholds:
+                thresholds[category] = rest.get("threshold")
+            case _:
+                return None
+    return thresholds

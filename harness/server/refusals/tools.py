@@ -134,7 +134,7 @@ def _json_schema_without_type(request: Generate) -> Iterator[str]:
 
 def _function_undeclared(request: Generate) -> Iterator[str]:
     config = as_dict(as_dict(request.body.get("toolConfig")).get("functionCallingConfig"))
-    declared = {declaration.get("name") for _, declaration in _declarations(request)}
+    declared = [declaration.get("name") for _, declaration in _declarations(request)]
     for name in as_list(config.get("allowedFunctionNames")):
         if declared and name not in declared:
             yield f"Allowed function name {name} is not in the function declarations."

@@ -21,7 +21,7 @@ from harness.project.suite import CASSETTES
 load = partial(load_recording, cassettes=CASSETTES)
 
 SHIM = """
-import json, urllib.request
+import json, time, urllib.error, urllib.request
 from harness.facts import Call
 
 def send(at, body):
@@ -29,8 +29,15 @@ def send(at, body):
     url = f"{at.base_url}/v1beta/models/{at.model}:{method}"
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"content-type": "application/json"})
-    urllib.request.urlopen(request).read()
+    read(request)
     return []
+
+def read(request):
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.read().decode()
+    except urllib.error.HTTPError as error:
+        error.close()
 
 def contents(at):
     return [{"role": "user", "parts": [{"text": at.prompt}]}]
@@ -81,6 +88,23 @@ def no_json(at):
     at.prompt
     return send(at, b"contents=Hi")
 
+def no_object(at):
+    at.prompt
+    return send(at, b"[1]")
+
+def no_body(at):
+    at.prompt
+    return send(at, b"")
+
+def lists_models(at):
+    at.prompt
+    read(f"{at.base_url}/v1beta/models")
+    return []
+
+def hangs(at):
+    at.prompt
+    time.sleep(60)
+
 def unary(at):
     at.prompt
     return send(type("At", (), {"stream": False, "base_url": at.base_url, "model": at.model}), {"contents": contents(at)})
@@ -88,12 +112,13 @@ def unary(at):
 def skips(at):
     at.skip("this API has no place for it")
 
-def second(at, first, *, keep=True, drop=()):
+def second(at, first, *, keep=True, drop=(), change=lambda body: body, times=1):
     method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
     url = f"{at.base_url}/v1beta/models/{at.model}:{method}"
     def post(body):
-        request = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
-        return urllib.request.urlopen(request).read().decode()
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(url, data, {"content-type": "application/json"})
+        return read(request)
     answer = [json.loads(line[5:]) for line in post(first).splitlines() if line.startswith("data:")]
     parts = [part for each in answer for candidate in each.get("candidates", ())
              for part in candidate.get("content", {}).get("parts", ())]
@@ -103,7 +128,9 @@ def second(at, first, *, keep=True, drop=()):
     results = [{"functionResponse": {**({"id": call["id"]} if "id" in call else {}), "name": call["name"],
         "response": {"result": at.result(Call(call.get("id"), call["name"], call.get("args", {})))}}} for call in calls]
     history = [{"role": "model", "parts": parts}, {"role": "user", "parts": results or [{"text": at.say}]}]
-    post({**(first if keep else {"contents": first["contents"]}), "contents": [*first["contents"], *history]})
+    body = {**(first if keep else {"contents": first["contents"]}), "contents": [*first["contents"], *history]}
+    for _ in range(times):
+        post(change(body))
     return []
 
 def first_body(at):
@@ -128,6 +155,26 @@ def forgets(at):
 def stores_less(at):
     return second(at, first_body(at), drop=("thoughtSignature",))
 
+def changed(**how):
+    return lambda at: second(at, first_body(at), **how)
+
+def hangs_later(at):
+    return second(at, first_body(at), change=lambda body: time.sleep(60))
+
+sends_twice = changed(times=2)
+sends_no_json = changed(change=lambda body: b"contents=Hi")
+sends_no_object = changed(change=lambda body: [1])
+sends_no_body = changed(change=lambda body: b"")
+crashes_later = changed(change=lambda body: body.nothing)
+
+def sends_much(at):
+    system = {"parts": [{"text": "x" * 10_000_000}]}
+    return second(at, first_body(at), change=lambda body: {**body, "systemInstruction": system})
+
+def refuses_later(at):
+    ends_early(at)
+    raise ValueError("no place for it")
+
 def ends_early(at):
     at.stored, at.settings.get("temperature")
     return plain(at)
@@ -137,25 +184,45 @@ def large(at):
 """  # fmt: skip
 
 
+LATER = {
+    "ends_early": "messages lost: no second request is sent",
+    "sends_twice": "invented wrong: the same request is sent 2 times",
+    "sends_no_json": "messages wrong: the body of the second request is not JSON (Expecting value: line 1 column 1 (char 0)): contents=Hi",
+    "sends_no_object": "messages wrong: the body of the second request is no JSON object: [1]",
+    "sends_no_body": "messages wrong: the body of the second request is empty",
+    "sends_much": "system lost: text SYS-bc1 is not sent, in the second request",
+    "crashes_later": "messages raised: no second request is sent; the adapter crashes with AttributeError at asked_shim.py:",
+    "refuses_later": "messages lost: no second request is sent; the adapter raises ValueError at asked_shim.py:",
+}  # fmt: skip
+"""A client with a fault in its second request → the beginning of its only finding."""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("asked")
     (folder / "asked_shim.py").write_text(SHIM, encoding="utf-8")
-    for name in ("converses", "forgets", "stores_less", "ends_early"):
+    for name in ("converses", "forgets", "stores_less", "ends_early", *LATER, "hangs_later"):
         text = f"from asked_shim import plain as replay, {name} as converse\n"
         (folder / f"{name}_shim.py").write_text(text, encoding="utf-8")
     return folder
 
 
 def rows(
-    folder: Path, function: str, *names: str, losses: str = "", guest: bool = False
+    folder: Path,
+    function: str,
+    *names: str,
+    losses: str = "",
+    guest: bool = False,
+    timeout: float = 30,
+    most: int | None = None,
 ) -> list[Result]:
     target = function if ":" in function else f"asked_shim:{function}"
-    adapter: Adapter = adapter_of_target(f"serve: {target}", folder, {}, timeout=30, guest=guest)
+    target = f"serve: {target}"
+    adapter: Adapter = adapter_of_target(target, folder, {}, timeout=timeout, guest=guest)
     adapter = replace(adapter, losses=read_losses(losses))
     questions = [question for question in own_questions() if not names or question.name in names]
     use: LossUse = {}
-    items = plan_questions(questions, ["gemini-api"], load, adapter)
+    items = plan_questions(questions, ["gemini-api"], load, adapter)[:most]
     found = [*judge_questions(items, adapter, use)]
     adapter.close()
     unused = [str(loss) for loss, shown in use.items() if not shown]
@@ -206,14 +273,17 @@ def test_a_function_in_a_process_of_its_own_gets_the_words_of_the_question(folde
     [
         ("zeros_dropped", "settings-zero", "settings lost: temperature 0.0 is not sent"),
         ("settings_added", "settings-none", "invented wrong: max_tokens 4096 was not asked for"),
-        ("silent", "settings-none", "messages lost: the adapter sends no request for an answer"),
+        ("silent", "settings-none", "messages lost: no request for an answer is sent"),
+        ("lists_models", "settings-none", "messages lost: no request for an answer is sent, only GET /v1beta/models"),
         ("twice", "settings-none", "invented wrong: the same request is sent 2 times"),
-        ("no_json", "settings-none", "messages wrong: the body of the request is not JSON"),
+        ("no_json", "settings-none", "messages wrong: the body of the request is not JSON (Expecting value: line 1 column 1 (char 0)): contents=Hi"),
+        ("no_object", "settings-none", "messages wrong: the body of the request is no JSON object: [1]"),
+        ("no_body", "settings-none", "messages wrong: the body of the request is empty"),
         ("unary", "settings-none", "messages wrong: the answer is asked for as unary"),
-        ("crashes", "settings-none", "messages raised: no request is sent; the adapter crashes"),
-        ("refuses", "settings-none", "messages lost: no request is sent; the adapter raises"),
+        ("crashes", "settings-none", "messages raised: no request for an answer is sent; the adapter crashes"),
+        ("refuses", "settings-none", "messages lost: no request for an answer is sent; the adapter raises"),
     ],
-)
+)  # fmt: skip
 def test_each_fault_is_one_finding(
     folder: Path, function: str, question: str, expected: str
 ) -> None:
@@ -271,10 +341,31 @@ def test_a_signature_that_is_not_saved_is_lost(folder: Path) -> None:
     assert red == {"signatures", "other_signatures", "accepted"}
 
 
-def test_a_conversation_without_a_second_request_is_red(folder: Path) -> None:
-    cells = rows(folder, "ends_early_shim:replay", "settings-in-second-turn")
+@pytest.mark.parametrize("function", LATER)
+def test_a_fault_of_a_second_request_is_one_finding(folder: Path, function: str) -> None:
+    found = sentences(rows(folder, f"{function}_shim:replay", "settings-in-second-turn"))
 
-    assert sentences(cells) == ["messages lost: the adapter sends no second request"]
+    assert [sentence.startswith(LATER[function]) for sentence in found] == [True], found
+    assert len(found[0]) < 400
+
+
+@pytest.mark.slow  # starts processes
+@pytest.mark.parametrize(
+    ("function", "question", "sent"),
+    [
+        ("asked_shim:hangs", "settings-none", "0 requests"),
+        ("hangs_later_shim:replay", "settings-in-second-turn", "1 request"),
+    ],
+)
+def test_a_client_that_hangs_is_stopped(
+    folder: Path, function: str, question: str, sent: str
+) -> None:
+    [sentence] = sentences(rows(folder, function, question, guest=True, timeout=0.2, most=1))
+
+    assert sentence.endswith(
+        f" {function} did not return within 0.2 s; --timeout S gives it more, --pdb shows where it"
+        f" is; it sent {sent} before that"
+    )
 
 
 def test_an_adapter_without_a_second_turn_is_not_asked_for_one(folder: Path) -> None:
