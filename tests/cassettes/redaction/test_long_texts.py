@@ -51,9 +51,13 @@ def masked_with(long: int, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_the_first_search_changes_nothing(
     divided: str, written: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Every other value, and in the next division the others: so all pairs of a value and a form,
+    and of a value and a division, are tried.
+    """
     some = random.Random(f"{divided} {written}")
     changed = 0
-    for value in VALUES:
+    first = ([*DIVIDED].index(divided) + [*WRITTEN].index(written)) % 2
+    for value in VALUES[first::2]:
         around = ["".join(some.choice(NOISE)(some) for _ in range(4)) for _ in range(2)]
         text = DIVIDED[divided](WRITTEN[written](value)).join(around)
         masked = masked_with(sys.maxsize, text, monkeypatch)
