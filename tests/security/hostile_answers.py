@@ -80,7 +80,9 @@ def _until_left(connection: Connection) -> None:
 
 
 def flood(piece: bytes) -> Iterable[bytes]:
-    return (piece * (1 << 16) for _ in range(0, FLOOD, len(piece) << 16))
+    """A piece again and again, in parts of 64 KiB: more than `FLOOD` bytes."""
+    repeated = piece * (1 + (1 << 16) // len(piece))
+    return (repeated for _ in range(0, FLOOD, len(repeated)))
 
 
 def redirects(location: str) -> Script:
