@@ -417,9 +417,11 @@ import pytest
 
 @pytest.mark.harness_cassette("gemini-api/first")
 def test_leaves(harness_base_url):
-    wire = http.client.HTTPConnection(urllib.parse.urlsplit(harness_base_url).netloc, timeout=0.3)
+    wire = http.client.HTTPConnection(urllib.parse.urlsplit(harness_base_url).netloc, timeout=30)
     wire.request("POST", "/v1beta/models/m:streamGenerateContent?alt=sse", b"{}")
+    connection = wire.sock
     answer = wire.getresponse()
+    connection.settimeout(0.3)
     with pytest.raises(TimeoutError):
         answer.read()
     wire.close()

@@ -164,7 +164,7 @@ def test_an_answer_that_timed_out_is_refused_unless_allowed(
     path, gate, made = tmp_path / "a.yaml", threading.Semaphore(0), transports(library)
 
     async def await_it(tape: Any, url: str) -> None:
-        async with made.http.AsyncClient(transport=made.asynchronous(tape), timeout=0.3) as http:
+        async with made.http.AsyncClient(transport=made.asynchronous(tape), timeout=1) as http:
             with pytest.raises(made.http.ReadTimeout):
                 await http.post(url + PATH, json=BODY)
 
@@ -172,7 +172,7 @@ def test_an_answer_that_timed_out_is_refused_unless_allowed(
         if awaits:
             return asyncio.run(await_it(tape, url))
         with (
-            made.http.Client(transport=made.sync(tape), timeout=0.3) as http,
+            made.http.Client(transport=made.sync(tape), timeout=1) as http,
             pytest.raises(made.http.ReadTimeout),
         ):
             http.post(url + PATH, json=BODY)

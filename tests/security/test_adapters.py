@@ -105,7 +105,7 @@ def left_in(folder: Path) -> list[str]:
 
 def nothing_is_left_in(folder: Path) -> bool:
     """Whether all processes in a folder have ended; ends them otherwise."""
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     while left_in(folder) and time.monotonic() < until:  # the kernel removes them with a delay
         time.sleep(0.05)
     left = left_in(folder)
