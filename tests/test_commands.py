@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import NO_HYPOTHESIS
+from tests.conftest import FEWER_PLUGINS
 from tests.support.commands import Ended, harness, run
 
 CASSETTES = Path(__file__).parents[1] / "cassettes"
@@ -56,7 +56,7 @@ COMMANDS = {
     "unknown option": ("harness", "judge", "--colour"),
     "help": ("harness", "check", "--help"),
     "stdin": ("harness", "import", "-"),
-    "pytest": ("pytest", "-q", "-p", "no:cacheprovider", "-p", NO_HYPOTHESIS),
+    "pytest": ("pytest", "-q", "-p", "no:cacheprovider", *FEWER_PLUGINS),
     "python": ("python", "-c", CODE, "a"),
     "module": ("python", "-m", "shop", "a"),
     "file": ("python", "shop/__main__.py", "a"),

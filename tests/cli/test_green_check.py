@@ -7,7 +7,7 @@ import pytest
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
 from tests.cli.project import BODY, URL, write
-from tests.conftest import NO_HYPOTHESIS
+from tests.conftest import FEWER_PLUGINS
 from tests.support.commands import run
 
 STREAM = """\
@@ -101,6 +101,6 @@ def test_an_expectation_that_accepts_some_answers_is_valid(expected: str) -> Non
 
 def test_a_run_of_pytest_refuses_it_too() -> None:
     write("specs/a.yaml", STREAM.format(expected="{$contains: [{$any: true}]}"))
-    ended = run("pytest", "specs", "-p", "no:cacheprovider", "-p", NO_HYPOTHESIS)
+    ended = run("pytest", "specs", "-p", "no:cacheprovider", *FEWER_PLUGINS)
     assert ended.status == pytest.ExitCode.INTERRUPTED
     assert f"a.yaml:9: expect.unified-llm: {REFUSED} answer" in ended.stdout

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.cassettes.yaml import parse
-from tests.conftest import NO_HYPOTHESIS
+from tests.conftest import FEWER_PLUGINS
 from tests.support.commands import MAINS, run
 
 ROOT = Path(__file__).parents[2]
@@ -81,7 +81,7 @@ def surroundings() -> dict[str, str]:
         **{name: value for name, value in os.environ.items() if name != "CI"},
         "PATH": path,
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTEST_ADDOPTS": f"-p {NO_HYPOTHESIS}",
+        "PYTEST_ADDOPTS": " ".join(FEWER_PLUGINS),
     }
 
 

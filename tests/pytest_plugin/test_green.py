@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.conftest import NO_HYPOTHESIS
+from tests.conftest import FEWER_PLUGINS
 from tests.pytest_plugin.project import CASE, write
 from tests.support.commands import run
 
 pytestmark = pytest.mark.slow  # each test is a whole run, some with workers
 
-PLUGINS = ("-p", "no:cacheprovider", "-p", NO_HYPOTHESIS)
+PLUGINS = ("-p", "no:cacheprovider", *FEWER_PLUGINS)
 RUN = (
     "pytest",
     "specs",

@@ -134,7 +134,7 @@ def test_a_run_without_specs_is_not_changed(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         f"import sys\ndef test_it(): assert not {set(HEAVY) - {'yaml'}} & set(sys.modules)"
     )
-    result = pytester.runpytest_subprocess("-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*Gemini*")
 
