@@ -44,7 +44,7 @@ def result_by_facts(
     others = [aspect for aspect in judgement.red if aspect not in red]
     terms = replace(
         terms,
-        known=terms.known or _known(adapter, judgement.cassette, red),
+        known=terms.known or known_of(adapter, judgement.cassette, red),
         variants=judgement.variants if judgement.block == "variant" else (),
     )
     if judgement.error or not judgement.is_recorded:
@@ -97,8 +97,10 @@ def _lost_features(
     )
 
 
-def _known(adapter: Adapter, cassette: str, red: Sequence[Aspect]) -> Known | None:
-    """Return the first known failure of a cell, if all its red aspects are known failures."""
+def known_of(adapter: Adapter, cassette: str, red: Sequence[str]) -> Known | None:
+    """Return the first known failure of a cell, if all its red aspects are known failures.
+    ``cassette``: its cassette or question.
+    """
     known = [known_failure(adapter, cassette, aspect) for aspect in red]
     if not known or not all(known) or known[0] is None:
         return None

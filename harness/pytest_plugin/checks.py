@@ -9,7 +9,7 @@ import pytest
 from harness.adapters.clients import CLIENTS
 from harness.cassettes.validation import unknown
 from harness.dialects import DIALECTS
-from harness.facts import ASPECTS
+from harness.facts import ASPECTS, REQUESTS
 from harness.judging.facts_cells import matches
 from harness.judging.questions.question import own_questions
 from harness.judging.results import ResultsError
@@ -19,6 +19,7 @@ from harness.providers import PROVIDERS
 from harness.report import ReportError
 from harness.report.files import read_run
 from harness.report.header import choose_day
+from harness.specs.spec_error import SpecError
 
 from .mask import usage_error
 from .project import project_of
@@ -43,12 +44,13 @@ def _check_patterns(project: Project) -> None:
         return
     from harness.judging.laws import LAWS  # imports all laws
 
-    subjects = [*ASPECTS, *(f"law-{law.id}" for law in LAWS)]
-    names = project.readable_names or [""]
+    subjects = [*ASPECTS, *REQUESTS, *(f"law-{law.id}" for law in LAWS)]
+    names = [*project.readable_names, *_questions(project)]
     for failure in known:
         if not any(matches(failure, name, subject) for name in names for subject in subjects):
-            known_names = [*subjects, *project.readable_names]
-            fact = unknown("pattern", failure.pattern, known_names, "aspects, laws and cassettes")
+            known_names = [*subjects, *names]
+            kinds = "aspects, laws, cassettes and questions"
+            fact = unknown("pattern", failure.pattern, known_names, kinds)
             raise usage_error(f"harness_known_failing: {fact}")
 
 
@@ -61,8 +63,7 @@ def _check_names(config: pytest.Config) -> None:
         config.getoption("--harness-provider"),
     )
     if asked := config.getoption("--harness-questions"):
-        choices = ["all", "none", *(question.name for question in own_questions())]
-        choices += questions_of(project_of(config).specs)
+        choices = ["all", "none", *_questions(project_of(config))]
         for name in asked:
             if name not in choices:
                 raise usage_error(f"--harness-questions: {unknown('name', name, choices)}")
@@ -79,6 +80,15 @@ def _check_names(config: pytest.Config) -> None:
             for name in names or ():
                 if name not in choices:
                     raise usage_error(f"{option}: {unknown('name', name, choices)}")
+
+
+def _questions(project: Project) -> list[str]:
+    """Return the names of the questions of the package and of the project."""
+    try:
+        own = questions_of(project.specs)
+    except SpecError as error:
+        raise usage_error(str(error)) from None
+    return [*(question.name for question in own_questions()), *own]
 
 
 def _check_report(config: pytest.Config) -> None:

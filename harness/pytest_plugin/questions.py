@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from harness.adapters import Adapter
 from harness.cassettes import CassetteError
+from harness.judging.facts_cells import known_of, known_use
 from harness.judging.questions.question import Question, own_questions
 from harness.judging.questions.run import QuestionItem, judge_questions, plan_questions
 from harness.judging.results import Result
@@ -120,11 +121,18 @@ class AskedItem(ResultItem):
     def runtest(self) -> None:
         item, adapter = self.cell.item, self.cell.adapter
         [row] = judge_questions([item], adapter, {})
+        red = [finding.subject for finding in row.red_findings]
+        row = replace(row, known=known_use(adapter, row.question, row.aspects, red))
+        known = known_of(adapter, row.question, red)
+        if row.verdict == "failed" and known:
+            row = replace(row, verdict="known-failing", reason=known.reason, link=known.link)
         if self.config.getoption("--harness-questions") != ["all"]:
-            # A selection of questions may have none that shows a loss.
-            row = replace(
-                row, declared={loss: True for loss, shown in row.declared.items() if shown}
+            # A selection of questions may have none that shows a loss or a known failure.
+            declared, uses = (
+                {name: True for name, shown in use.items() if shown}
+                for use in (row.declared, row.known)
             )
+            row = replace(row, declared=declared, known=uses)
         result = self.keep(replace(row, adapter=adapter.name), *options_of(item.question))
         self.conclude(result, None)
 

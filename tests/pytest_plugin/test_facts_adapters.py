@@ -182,7 +182,7 @@ def test_a_partial_run_reports_no_unobserved_declaration(
         ("finsh", "(did you mean finish?)*"),
         ("law-33", "(did you mean law-3?)*"),
         ("gemini-api/hallo", "(did you mean gemini-api/hello?)*"),
-        ("zzz", "the nearest of * aspects, laws and cassettes are *"),
+        ("zzz", "the nearest of * aspects, laws, cassettes and questions are *"),
     ],
 )
 def test_a_pattern_that_can_match_nothing_is_bad_usage(

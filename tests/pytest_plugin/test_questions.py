@@ -122,12 +122,23 @@ def test_a_declared_loss_is_no_fault_and_a_selection_does_not_judge_others(
     result.stdout.no_fnmatch_line("*limits*")
 
 
+def test_a_known_failure_of_a_question_is_expected(asked: pytest.Pytester) -> None:
+    ini = (asked.path / "tox.ini").read_text(encoding="utf-8").rstrip()
+    asked.makeini(f"{ini}\nharness_known_failing = mine: boats settings = A zero is dropped.\n")
+    result = questions(asked, *ONE_WIRE, "-rx")
+
+    result.assert_outcomes(xfailed=2, skipped=2, deselected=1)
+    result.stdout.fnmatch_lines(["XFAIL *boats-gemini-api[[]mine[]]*A zero is dropped.*"])
+
+
 def test_a_file_that_is_not_valid_is_an_error(asked: pytest.Pytester) -> None:
     write(asked, "specs/shop/questions.yaml", BOATS.replace("asks: A boat.", "aks: A boat."))
     result = questions(asked)
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["specs/shop/questions.yaml:4: unknown key 'aks'*"])
+    named = questions(asked, "--harness-questions", "boats")
+    assert named.ret == pytest.ExitCode.USAGE_ERROR
 
 
 def test_a_question_that_the_run_did_not_reach_has_a_result(asked: pytest.Pytester) -> None:
