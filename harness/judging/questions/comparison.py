@@ -22,6 +22,7 @@ NEUTRAL: Final[tuple[Json, ...]] = (
 )
 """Values of other fields that ask for nothing, such as ``candidateCount`` 1."""
 _MOST: Final = 80
+_STEP: Final = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,19 @@ class Comparison:
     def place(self, name: str) -> str:
         """Return the path of a sent value without a place of its own; "" if it was not sent."""
         return self.sent.prompt.places.get(name, "")
+
+
+def value_at(body: Json, path: str) -> Json:
+    """Return the value at a path such as ``tools[0].function``; None if there is none."""
+    value = body
+    for name, index in _STEP.findall(path):
+        if name and isinstance(value, dict):
+            value = value.get(name)
+        elif index and isinstance(value, list) and int(index) < len(value):
+            value = value[int(index)]
+        else:
+            return None
+    return value
 
 
 def leaves_of(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace as with_fields
+
 from harness.facts import Finding
 from harness.stream.prompt import Media, Prompt, Text
 
-from .comparison import Comparison, all_parts, functions_of
+from .comparison import Comparison, all_parts, functions_of, value_at
 from .history import (
     calls_of,
     compare_calls,
@@ -50,7 +52,13 @@ def compare_prompts(both: Comparison) -> list[Finding]:
     """Return the red findings of one request, and one that is kept for each aspect that was asked
     and has none.
     """
-    findings = [finding for compare in ASPECTS.values() for finding in compare(both)]
+    findings = [
+        with_fields(finding, adapter=value_at(both.sent.body, finding.place.sent))
+        if finding.adapter is None and finding.place.sent
+        else finding
+        for compare in ASPECTS.values()
+        for finding in compare(both)
+    ]
     red = {finding.subject for finding in findings}
     kept = (Finding(aspect, "kept") for aspect in asked_aspects(both.asked) if aspect not in red)
     return [*findings, *kept]

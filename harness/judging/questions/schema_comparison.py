@@ -389,7 +389,9 @@ def _compare_limits(pair: _Pair) -> Iterator[SchemaDifference]:
             )
             yield replace(difference, aspect="limits")
         elif value is False and sent is not False:
-            closed = pair.differs("closed", "the object", "is not closed", False, verdict="lost")
+            closed = pair.differs(
+                "closed", "the object", "is not closed", {name: False}, verdict="lost"
+            )
             yield replace(closed, aspect="limits")
         elif isinstance(value, Mapping) and not isinstance(sent, Mapping):
             yield pair.lacks("map", "the schema of the values", value)

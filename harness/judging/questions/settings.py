@@ -40,16 +40,17 @@ def compare_output(both: Comparison) -> Iterator[Finding]:
         return
     function = forced_answer(both)
     schema = sent.schema if sent and sent.schema else function.schema if function else None
+    wanted: Json = dict(asked.schema.value) if asked.schema else "json"
     if sent is None and function is None:
-        yield found("output", "lost", "no structured answer is requested", at=("output", ""))
+        sentence = "no structured answer is requested"
+        yield found("output", "lost", sentence, wanted, at=("output", ""))
         return
     if sent and not both.place("format.json"):
-        yield found(
-            "output", "lost", "the media type JSON is not sent", word="json", at=("output", place)
-        )
+        sentence = "the media type JSON is not sent"
+        yield found("output", "lost", sentence, wanted, word="json", at=("output", place))
     if asked.schema and schema is None:
         at = ("output.schema", place)
-        yield found("output", "lost", "the schema is not sent", word="schema", at=at)
+        yield found("output", "lost", "the schema is not sent", wanted, word="schema", at=at)
     elif asked.schema and schema:
         value = both.sent.json_schema(schema.value)
         for each in compare_schemas(asked.schema.value, value, ordered=True):

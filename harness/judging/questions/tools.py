@@ -88,7 +88,7 @@ def finding_of_schema(difference: SchemaDifference, aspect: str, name: str, plac
         difference.asked,
         difference.sent,
         word=difference.word,
-        at=(path, sent_path),
+        at=(path or name, sent_path),
     )
 
 

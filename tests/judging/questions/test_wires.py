@@ -65,6 +65,8 @@ def reds(wire: str, name: str, body: Body) -> set[str]:
     both, provider, api = compared(wire, name, body)
     findings = without_place(both, provider, api, compare_prompts(both))
     assert {finding.subject for finding in findings} >= {*asked_aspects(both.asked)}
+    shown = [finding for finding in findings if finding.red and finding.place.sent]
+    assert all(finding.adapter is not None for finding in shown)
     return {
         " ".join(filter(None, (finding.subject, finding.verdict, finding.word)))
         for finding in findings
