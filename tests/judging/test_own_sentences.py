@@ -60,6 +60,7 @@ ALLOWED = {
     "judging/metamorphic/spelling.py compact": "the bytes of an answer",
     "judging/metamorphic/spelling.py with_line_ends": "the bytes of an answer",
     "judging/questions/comparison.py TOKEN": "the texts of questions and requests",
+    "judging/questions/comparison.py _STEP": "the path of a value in a request",
     "judging/questions/question.py _NAME": "the name of a question",
     "judging/questions/service_faults.py _BORDER": "the bytes of an answer",
     "judging/wire_variants.py _LINES": "the text of an answer",
