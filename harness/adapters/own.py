@@ -12,7 +12,8 @@ from msgspec import to_builtins
 
 from harness.dialects import DIALECTS, Dialect
 from harness.pipeline.replay import Normalized, plain_frame
-from harness.providers.oracle import gather_events, read_raw
+from harness.providers.plain_events import gather_events
+from harness.providers.raw_facts import read_raw
 from harness.stream.events import ORDER
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session

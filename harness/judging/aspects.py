@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from msgspec.structs import replace as with_fields
+
 from harness.adapters import Adapter, AdapterError, Output, SentRequest
 from harness.adapters.at import Question
 from harness.facts import (
@@ -31,7 +33,7 @@ from harness.facts import (
     merged_facts,
 )
 from harness.facts.finding import NOT_REQUESTED, NOTHING_RECORDED, TOO_DEEP
-from harness.pipeline.replay import choose_provider
+from harness.pipeline.replay import Trace, choose_provider
 from harness.providers import (
     GENERATE_CONTENT,
     PROVIDERS,
@@ -39,7 +41,7 @@ from harness.providers import (
     asked_features,
     declared_tools,
 )
-from harness.providers.oracle import read_messages
+from harness.providers.gemini.facts import read_messages
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange, Request
@@ -225,7 +227,8 @@ def compare_output(
     asked = exchange
     if transcript.attempts > 1:
         exchange, answer = answered_last(exchange, adapter, transcript), None
-    answer = answer or wire_answer(exchange, adapter, transcript, output.request)
+    trace = output.trace if exchange is asked else None
+    answer = answer or wire_answer(exchange, adapter, transcript, output.request, trace)
     findings = judge_transcript(answer, transcript)
     if output.request is not None:
         question = Question(asked, adapter.options)
@@ -291,10 +294,15 @@ def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect,
 
 
 def wire_answer(
-    exchange: Exchange, adapter: Adapter, transcript: Transcript, sent: SentRequest | None = None
+    exchange: Exchange,
+    adapter: Adapter,
+    transcript: Transcript,
+    sent: SentRequest | None = None,
+    trace: Trace | None = None,
 ) -> WireAnswer:
     """The facts of the wire of an exchange, for the adapter that is judged on it. ``sent``: the
-    request of an adapter that asks a served address.
+    request of an adapter that asks a served address. ``trace``: the replay of the exchange, if the
+    adapter is one of ours.
     """
     provider = provider_of(exchange, adapter)
     coding, body = exchange.header("content-encoding"), exchange.body
@@ -305,7 +313,11 @@ def wire_answer(
     generates = provider.wire == GENERATE_CONTENT
     tool_code = True if generates else None  # a call and verbatim text are both kept
     answer = provider.answer(exchange, None, tool_code)
-    facts = provider.read_facts(body, answer, exchange.end)
+    replayed = trace.answer if trace is not None and coding is None else None
+    if trace is None or replayed is None or replayed.tool_code or provider.facts_reader is None:
+        facts = provider.read_facts(body, answer, exchange.end)
+    else:
+        facts = provider.facts_of(trace.steps, with_fields(replayed, tool_code=answer.tool_code))
     readable = None
     if facts.unreadable and not provider.program:
         if (place := facts.unreadable_at) is None:

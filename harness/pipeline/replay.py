@@ -26,6 +26,7 @@ from harness.providers import (
     Provider,
     with_provider,
 )
+from harness.providers.provider import Step
 from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
 from harness.stream.exchange import Exchange
@@ -45,9 +46,6 @@ Cuts = Literal["recorded", "whole", "bytes"] | Sequence[int]
 """The places where the body is cut into reads: as recorded, none, after every byte, or the given
 offsets.
 """
-
-Step = tuple[Frame | None, list[Event]]
-"""A frame with its events; None for the end of the stream."""
 
 
 class ReplayError(ValueError):
@@ -108,6 +106,8 @@ class Trace:
     """Empty without a dialect."""
     made: list[int] = field(default_factory=list)
     """For each event, the number of payloads after it."""
+    answer: Answer | None = None
+    """What the normalizer knew of the answer beside its frames."""
 
     @property
     def frames(self) -> list[Frame]:
@@ -128,8 +128,8 @@ class Normalized:
 
     def __init__(self, exchange: Exchange, provider: str | None, tool_code: bool | None) -> None:
         run = self._run = _Run.of(exchange, provider, tool_code=tool_code)
-        trace = self.trace = Trace()
-        frames, normalizer = run.stages()
+        frames, normalizer, answer = run.stages()
+        trace = self.trace = Trace(answer=answer)
         add, note = trace.steps.append, trace.reads.append
         feed = normalizer.feed  # this is the hot path
         for completed in frames:
@@ -157,7 +157,7 @@ class Normalized:
                 note(len(payloads))
         payloads += translator.close()
         trace = self.trace
-        return Trace(trace.steps, trace.reads, trace.fault, payloads, made)
+        return Trace(trace.steps, trace.reads, trace.fault, payloads, made, trace.answer)
 
 
 def trace(exchange: Exchange, provider: str | None = None) -> Iterator[Step]:
@@ -264,7 +264,7 @@ class _Run(Struct, frozen=True):
 
     def steps(self) -> Iterator[Step]:
         """Yield each frame with its events, then (None, the events of the end)."""
-        frames, normalizer = self.stages()
+        frames, normalizer, _ = self.stages()
         for completed in frames:
             for frame in completed:
                 yield frame, normalizer.feed(frame)
@@ -277,7 +277,7 @@ class _Run(Struct, frozen=True):
         frames. Only a given session keeps the makers of opaque values.
         """
         session = Session() if given is None else given
-        frames, normalizer = self.stages()
+        frames, normalizer, _ = self.stages()
         translator = self.translator(dialect, session, tools)
         read, translate = normalizer.feed, translator.feed
         remember = session.note
@@ -312,10 +312,12 @@ class _Run(Struct, frozen=True):
         """Return the facts about this answer that are not in its frames."""
         return self.provider.answer(self.exchange, self.exchange.model, self.tool_code)
 
-    def stages(self) -> tuple[_Frames, Normalizer]:
-        """Return the frames of this answer, and a stage that reads them."""
+    def stages(self) -> tuple[_Frames, Normalizer, Answer]:
+        """Return the frames of this answer, a stage that reads them, and what it knows of the
+        answer.
+        """
         answer = self.answer()
-        return _Frames(self, answer), self.provider.normalizer(answer)
+        return _Frames(self, answer), self.provider.normalizer(answer), answer
 
     def end(self, frames: _Frames, normalizer: Normalizer) -> list[Event]:
         """Return the events of the end."""

@@ -16,6 +16,7 @@ from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 
 from .gemini.canonical_request import canonical_request
+from .gemini.facts import GeminiFacts
 from .gemini.history import read_contents
 from .gemini.messages import METHOD, is_envelope
 from .gemini.normalizer import GeminiNormalizer
@@ -23,7 +24,6 @@ from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini.tools import json_schema
 from .gemini.whole import fault_of
-from .gemini_api import read_facts
 from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider, bearer
 
 
@@ -65,7 +65,7 @@ PROVIDER: Final = Provider(
     title="Gemini Code Assist",
     fault=fault_of,
     normalizer=GeminiNormalizer,
-    oracle=read_facts,
+    facts_reader=GeminiFacts,
     url=re.compile(rf"/v1internal{METHOD}"),
     detect=_detect,
     write=_write,

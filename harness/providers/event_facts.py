@@ -31,7 +31,7 @@ from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
 from .oracle.reader import note_error
-from .oracle.values import camel, names_in
+from .oracle.values import camel, names_in, present
 from .provider import Answer
 from .wire_values import is_empty
 
@@ -48,11 +48,14 @@ class EventFacts:
     def __init__(self, answer: Answer) -> None:
         self.facts = Facts()
         self._answer = answer
-        self._open = False
+        self._open = 0
+        """The number of the open call; 0 if none is open."""
         self._arguments: list[str] = []
         """The pieces of the JSON text of the arguments of the open call."""
-        self._part = 0
-        """The number of characters of thoughts before the latest part."""
+        self._part: int | None = None
+        """The number of characters of thoughts before the latest part; None if a wire has no parts
+        of thoughts.
+        """
         self._offset = 0
         self._is_text = False
         """Whether the events are those of a text that is not JSON, which is noted as a whole."""
@@ -80,13 +83,13 @@ class EventFacts:
         """Read the events of a frame."""
         text = frame.text
         self._is_text, self._offset = text is not None, frame.offset
-        if text is not None and text.strip():
+        if text is not None and text.strip() not in ("", "[DONE]"):
             self._note_unreadable(text)
         self._read(events)
 
     def close(self, events: Iterable[Event]) -> Facts:
         """Read the events of the end; returns the facts of the whole answer."""
-        facts, was_open = self.facts, self._open
+        facts, was_open = self.facts, bool(self._open)
         self._is_text = True
         self._read(events)
         facts.open_call = was_open
@@ -98,7 +101,8 @@ class EventFacts:
 
     def _read(self, events: Iterable[Event]) -> None:
         for event in events:
-            if read := self._reads.get(type(event)):
+            read = self._reads.get(type(event))
+            if read is not None and getattr(event, "candidate", 0) <= 0:
                 read(event)
 
     # ---------------------------------------------------------------- content
@@ -115,16 +119,14 @@ class EventFacts:
             self.facts.add_thought(event.text)
         if event.signature is not None:
             self.facts.signatures.append(("thought", event.signature))
-            self.facts.signed_places.append(len(self.facts.text))
 
     def _call_start(self, event: CallStart) -> None:
         facts = self.facts
-        self._open = True
+        self._open = event.call
         self._arguments.clear()
         facts.calls.append((event.name, {}))
-        facts.marks.append((event.id, event.signature))
+        facts.marks.append((event.id or None, event.signature))
         facts.places.append(len(facts.text))
-        facts.signed_before.append(len(facts.signatures))
         facts.order.append(Run("call"))
 
     def _call_text(self, event: CallText) -> None:
@@ -132,14 +134,17 @@ class EventFacts:
         self.facts.pieces.append(event.text)
 
     def _call_end(self, event: CallEnd) -> None:
-        self._open = False
-        self.facts.calls[-1] = (self.facts.calls[-1][0], event.arguments)
+        if event.call == self._open:
+            self._open = 0
+            self.facts.calls[-1] = (self.facts.calls[-1][0], event.arguments)
 
     def _call_invalid(self, event: CallInvalid) -> None:
+        if event.call != self._open:
+            return  # of another candidate
         facts = self.facts
-        self._open = False
+        self._open = 0
         facts.invalid_calls.append((facts.calls[-1][0], event.text))
-        for entries in (facts.calls, facts.marks, facts.places, facts.signed_before):
+        for entries in (facts.calls, facts.marks, facts.places):
             entries.pop()
         # No content comes while a call is open, so the call is the last run.
         facts.order.pop()
@@ -159,7 +164,10 @@ class EventFacts:
     # ---------------------------------------------------------------- beside the content
 
     def _start(self, event: Start) -> None:
-        self.facts.others |= {_NAMES[name] for name in _NAMES if getattr(event, name) is not None}
+        named = {"modelVersion": event.model, "responseId": event.id}
+        if event.model is self._answer.model:  # the request names it, not the wire
+            del named["modelVersion"]
+        self.facts.others |= present(named, set())
 
     def _metadata(self, event: Metadata) -> None:
         self.facts.others.add(_NAMES.get(event.name) or camel(event.name))
@@ -178,15 +186,18 @@ class EventFacts:
         document = event.raw
         if isinstance(document, list) and document:
             document = document[0]
+        error = None
         if isinstance(document, dict):
-            error = document.get("error", document)
-        else:
-            error = None
-            if not self._is_text:
-                self._note_value(document)
-        self.facts.open_call = self._open
+            error = self._error_in(document)
+        elif not self._is_text:
+            self._note_value(document)
+        self.facts.open_call = bool(self._open)
         self._show_call()
         note_error(self.facts, error, self._answer.status)
+
+    def _error_in(self, message: dict[str, Json]) -> Json:
+        """Return the error in a message that reports one."""
+        return message.get("error", message)
 
     def _unknown(self, event: Unknown) -> None:
         raw = event.raw

@@ -6,11 +6,10 @@ import re
 from functools import partial
 from typing import Final
 
-from harness.facts import Facts
-from harness.stream.events import End
 from harness.stream.framing import frame_by_content
 
 from .gemini.canonical_request import canonical_request
+from .gemini.facts import GeminiFacts
 from .gemini.history import read_contents
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH
 from .gemini.normalizer import GeminiNormalizer
@@ -19,17 +18,7 @@ from .gemini.request import VENDOR, write_body
 from .gemini.tools import json_schema
 from .gemini.usual import decode_message
 from .gemini.whole import fault_of
-from .oracle import gather_body
-from .provider import GENERATE_CONTENT, TIER, Answer, Endpoint, Provider
-
-
-def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """Return the oracle of all providers that send Gemini's messages over HTTP."""
-    facts = gather_body(body, answer.status, tool_code=answer.tool_code)
-    if "serviceTier" not in facts.billing:
-        facts.add_billing("serviceTier", answer.headers.get(TIER))
-    return facts
-
+from .provider import GENERATE_CONTENT, Endpoint, Provider
 
 PROVIDER: Final = Provider(
     name="gemini-api",
@@ -37,7 +26,7 @@ PROVIDER: Final = Provider(
     fault=fault_of,
     normalizer=GeminiNormalizer,
     framer=partial(frame_by_content, strict=decode_message),
-    oracle=read_facts,
+    facts_reader=GeminiFacts,
     url=re.compile(rf"^(?!.*{VERTEX_PATH}).*?{MODEL_METHOD}"),
     write=write_body,
     read=read_contents,

@@ -5,12 +5,13 @@ about a wire.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace as with_fields
 
 from harness.facts import Facts
 from harness.stream.decompression import unpack_before_fault
@@ -62,6 +63,10 @@ class Answer(Struct, frozen=True):
     def failed(self) -> bool:
         """Whether the status reports an error."""
         return self.status >= 300
+
+
+Step = tuple[Frame | None, list[Event]]
+"""A frame with its events; None for the end of the stream."""
 
 
 class Normalizer(Protocol):
@@ -379,13 +384,30 @@ class Provider:
         """Return the account of a whole body, after content decoding."""
         if self.oracle is not None:
             return self.oracle(body, answer, end)
-        assert self.facts_reader is not None
-        normalizer, reader = self.normalizer(answer), self.facts_reader(answer)
+        return self.facts_of(self._steps(body, answer, end), answer)
+
+    def _steps(self, body: bytes, answer: Answer, end: End) -> Iterator[Step]:
+        # As events, a call in ``<tool_code>`` has no text any more.
+        normalizer = self.normalizer(with_fields(answer, tool_code=False))
         # No message is longer than the body, so the framer raises no error.
         framer = (self.framer if 200 <= answer.status < 300 else DocumentFramer)(len(body))
         for frame in (*framer.feed(body), *framer.close()):
-            reader.feed(frame, normalizer.feed(frame))
-        return reader.close(normalizer.close(end))
+            yield frame, normalizer.feed(frame)
+        yield None, normalizer.close(end)
+
+    def facts_of(self, steps: Iterable[Step], answer: Answer) -> Facts:
+        """Return the account of an answer from its frames with their events, for a wire with a
+        ``facts_reader``.
+        """
+        assert self.facts_reader is not None
+        reader = self.facts_reader(answer)
+        last: Iterable[Event] = ()
+        for frame, events in steps:
+            if frame is None:
+                last = events
+            else:
+                reader.feed(frame, events)
+        return reader.close(last)
 
 
 def _stderr_of(exchange: Exchange) -> tuple[str, ...]:

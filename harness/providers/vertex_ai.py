@@ -14,6 +14,7 @@ from typing import Final
 from harness.stream.framing import frame_by_content
 
 from .gemini.canonical_request import canonical_request
+from .gemini.facts import GeminiFacts
 from .gemini.history import read_contents
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_answer
 from .gemini.normalizer import GeminiNormalizer
@@ -22,7 +23,6 @@ from .gemini.request import VENDOR, write_body
 from .gemini.tools import json_schema
 from .gemini.usual import decode_message
 from .gemini.whole import fault_of
-from .gemini_api import read_facts
 from .history import HistoryRules
 from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider
 
@@ -61,7 +61,7 @@ PROVIDER: Final = Provider(
     fault=fault_of,
     normalizer=GeminiNormalizer,
     framer=partial(frame_by_content, strict=decode_message),
-    oracle=read_facts,
+    facts_reader=GeminiFacts,
     url=re.compile(rf"{VERTEX_PATH}{MODEL_METHOD}"),
     detect=_detect,
     write=write_body,

@@ -11,7 +11,7 @@ import pytest
 
 from harness.adapters import AdapterError, AdapterMissing
 from harness.facts import Finish, Text
-from harness.providers.oracle import read_messages
+from harness.providers.gemini.facts import read_messages
 from harness.providers.second_turn import result_with_image
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import (

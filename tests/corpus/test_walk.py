@@ -312,7 +312,10 @@ def second_findings(theirs: str, ours: str) -> list[str]:
     seen = SecondOpinion().read(exchange(theirs), streamed=True)
     assert not isinstance(seen, str)
     return unseen(
-        seen, harness.providers.oracle.gather_events(harness.replay(exchange(ours), layer="events"))
+        seen,
+        harness.providers.plain_events.gather_events(
+            harness.replay(exchange(ours), layer="events")
+        ),
     )
 
 

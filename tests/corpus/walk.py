@@ -46,7 +46,7 @@ from harness.judging.laws.round_trip import ROUND_TRIP
 from harness.judging.metamorphic.reads import seeded
 from harness.pipeline.replay import choose_provider, frames_of
 from harness.providers import PROVIDERS, detect_provider
-from harness.providers.oracle import gather_events
+from harness.providers.plain_events import gather_events
 from harness.server.refusals import find_broken_rules, given_by
 from tests.support.adapters import events_of, payloads_of
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from harness.facts import Facts
-from harness.providers.oracle import gather_body, gather_cli
+from harness.providers.oracle import gather_cli
+from tests.readers.gemini import gather_body
 from tests.support.facts import losses
 
 Payloads = list[dict[str, Any]]

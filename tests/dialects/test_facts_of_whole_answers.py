@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.facts import Facts
-from harness.providers.oracle import gather_body, gather_events
+from harness.providers.plain_events import gather_events
 from tests.providers.oracle.test_oracle import (
     ERROR,
     FIRST,
@@ -21,6 +21,7 @@ from tests.providers.oracle.test_oracle import (
     piece,
     stream_of_calls,
 )
+from tests.readers.gemini import gather_body
 from tests.support.facts import gather, losses
 
 WIRE = Facts(

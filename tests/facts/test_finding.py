@@ -45,7 +45,7 @@ from harness.judging.laws.judge import LawCell, judge_law
 from harness.judging.questions.comparison import found
 from harness.judging.results import Result, decode, encode
 from harness.pipeline.replay import replay
-from harness.providers.oracle import read_messages
+from harness.providers.gemini.facts import read_messages
 from harness.providers.second_turn import result_with_image
 from harness.specs.models import Case
 from harness.stream.exchange import Exchange, Origin, Request

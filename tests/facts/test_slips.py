@@ -19,7 +19,7 @@ from harness.facts import (
     Transcript,
     WireAnswer,
 )
-from harness.providers.oracle import gather_body
+from tests.readers.gemini import gather_body
 from tests.support.wire_answers import answer, call_part, frame, red
 
 STOP = Finish("STOP")

@@ -19,7 +19,7 @@ from harness.facts import Facts
 from harness.judging.metamorphic import SPELLINGS, VARIANTS, breaches, reader, variants_of
 from harness.judging.metamorphic.relations import ANSWERED, FAILED, PREFIX, equal
 from harness.pipeline.replay import replay
-from harness.providers.oracle import gather_body
+from tests.readers.gemini import gather_body
 
 ROOT = Path(__file__).parents[2]
 URL = (

@@ -12,7 +12,7 @@ from harness.cassettes import Exchange
 from harness.judging.aspects import variants_of_wire
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider, with_provider
 from harness.providers.anthropic.order import is_in_order
-from harness.providers.oracle import gather_events
+from harness.providers.plain_events import gather_events
 from harness.stream.framing import Frame
 from tests.readers.messages import gather_messages
 from tests.support.event_order import out_of_order

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from harness.providers import PROVIDERS, Answer, Provider
-from harness.providers.oracle import gather_body, gather_cli
+from harness.providers.oracle import gather_cli
 from harness.stream.exchange import Exchange
+from tests.readers.gemini import gather_body
 
 
 def test_a_provider_without_an_oracle_is_refused_by_name() -> None:

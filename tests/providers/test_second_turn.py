@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from harness.facts import Facts
-from harness.providers.oracle import (
-    gather_body,
-    read_messages,
-)
+from harness.providers.gemini.facts import read_messages
 from harness.providers.second_turn import result_with_image
+from tests.readers.gemini import gather_body
 from tests.support.second_turn import judge_second_turn
 
 SIGNED = "c2lnbmF0dXJlIG9mIHRoZSBmaXJzdCBjYWxs"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.providers.oracle import gather_body
+from tests.readers.gemini import gather_body
 from tests.support.second_turn import judge_second_turn
 
 CALL: dict[str, Any] = {

@@ -193,7 +193,7 @@ def test_a_lost_reason_is_lost_in_the_native_events_too() -> None:
 FAITHFUL = """
 from harness import replay
 from harness.facts import facts_of_account
-from harness.providers.oracle import gather_events
+from harness.providers.plain_events import gather_events
 
 def adapter(exchange):
     events = replay(exchange, layer="events")

@@ -15,9 +15,9 @@ from harness.cassettes import Cassette, Exchange, OriginKind, dumps, loads
 from harness.dialects import DIALECTS
 from harness.judging.laws import LAWS
 from harness.providers import PROVIDERS
-from harness.providers.oracle import gather_body
 from harness.proving.strategies import exchanges, wild_exchanges
 from harness.specs.reader import read_spec
+from tests.readers.gemini import gather_body
 from tests.support.strategies import cassettes, specs
 
 FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck))

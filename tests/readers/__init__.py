@@ -6,6 +6,7 @@ it can't share their faults.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from harness.cassettes import Exchange
 from harness.cassettes.load import load
 from harness.facts import Facts
 from harness.providers import PROVIDERS, Answer, with_provider
+from harness.providers.provider import TIER
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import INTERRUPTED, End
+from tests.readers.gemini import gather_body
 
 from .messages import gather_messages
 
@@ -27,7 +30,17 @@ def _messages(body: bytes, answer: Answer, end: End) -> Facts:
     return gather_messages(body, answer.status, interrupted=end in INTERRUPTED)
 
 
-READERS: dict[str, SecondReader] = {"anthropic": _messages}
+def _generate_content(body: bytes, answer: Answer, end: End) -> Facts:
+    facts = gather_body(body, answer.status, tool_code=answer.tool_code)
+    if "serviceTier" not in facts.billing:
+        facts.add_billing("serviceTier", answer.headers.get(TIER))
+    return facts
+
+
+READERS: dict[str, SecondReader] = {
+    "anthropic": _messages,
+    **dict.fromkeys(("gemini-api", "vertex-ai", "code-assist"), _generate_content),
+}
 """The second readers by the name of their provider."""
 
 
@@ -61,8 +74,23 @@ def _differences(one: Facts, two: Facts, place: str = "") -> Iterator[tuple[str,
         other = vars(two)[name]
         if isinstance(value, Facts) and isinstance(other, Facts):
             yield from _differences(value, other, f"{place}{name}.")
-        elif name == "unreadable":  # one piece of a text is one line for some readers
-            if "\n".join(value).split() != "\n".join(other).split():
+        elif name == "unreadable":
+            if _words(value) != _words(other):
+                yield place + name, (value, other)
+        elif name == "order":  # a run without characters has no place
+            runs = [
+                [run for run in order if run.size or run.kind == "call"] for order in (value, other)
+            ]
+            if runs[0] != runs[1]:
                 yield place + name, (value, other)
         elif name != "unreadable_at" and value != other:
             yield place + name, (value, other)
+
+
+def _words(texts: list[str]) -> list[str]:
+    """Return the words of unreadable texts. One reader gives a text by lines, or without its field
+    name, and each escapes other bytes in its own way.
+    """
+    text = "\n".join(text.removeprefix("data:") for text in texts)
+    plain = text.encode("ascii", "backslashreplace").decode()
+    return re.sub(r"\\+(?:x|udc)..", "?", plain).split()

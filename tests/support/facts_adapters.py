@@ -10,7 +10,7 @@ from harness.adapters import Adapter, Output, RunOptions
 from harness.adapters.adapter import FACTS, Effort
 from harness.facts import Entry, Fact, Transcript, facts_of_account
 from harness.pipeline.replay import replay
-from harness.providers.oracle import gather_events
+from harness.providers.plain_events import gather_events
 from harness.stream.exchange import Exchange
 
 Change = Callable[[Transcript], Transcript]

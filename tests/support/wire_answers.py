@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.facts import RED, Aspect, AspectVerdict, Transcript, WireAnswer, judge_answer
-from harness.providers.oracle import read_messages
+from harness.providers.gemini.facts import read_messages
 
 
 def answer(*messages: dict[str, Any], **options: Any) -> WireAnswer:

@@ -170,7 +170,7 @@ def test_a_star_in_an_accepted_gap_is_any_text() -> None:
 
 
 def test_a_reader_that_differs_from_the_oracle_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.providers.oracle.gemini import _Reader
+    from tests.readers.gemini import _Reader
 
     monkeypatch.setattr(_Reader, "_read_candidate", lambda self, candidate: None)
     assert Gap("sdk", "reader and oracle differ", "Reason=STOP") in compare([planted()], {}).new

@@ -5,6 +5,8 @@ from __future__ import annotations
 from harness.stream.events import (
     Annotation,
     BlockStart,
+    CallInvalid,
+    CallStart,
     Code,
     CodeResult,
     Reasoning,
@@ -26,14 +28,24 @@ class MessagesFacts(EventFacts):
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
         self._counts: dict[str, Json] = {}
+        self._part = 0
         self._reads[BlockStart] = self._block_start
 
     def _block_start(self, event: BlockStart) -> None:
         self._part = len(self.facts.thoughts)
 
+    def _call_start(self, event: CallStart) -> None:
+        super()._call_start(event)
+        self.facts.signed_before.append(len(self.facts.signatures))
+
+    def _call_invalid(self, event: CallInvalid) -> None:
+        super()._call_invalid(event)
+        self.facts.signed_before.pop()
+
     def _reasoning(self, event: Reasoning) -> None:
         super()._reasoning(event)
         if event.signature is not None:
+            self.facts.signed_places.append(len(self.facts.text))
             self.facts.signed_thoughts.append(self.facts.thoughts[self._part :])
 
     def _code(self, event: Code | CodeResult) -> None:

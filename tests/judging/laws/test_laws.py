@@ -20,7 +20,7 @@ from harness.judging.metamorphic.reads import cuts_of
 from harness.judging.metamorphic.spelling import snake_case
 from harness.pipeline.replay import replay as our_replay
 from harness.providers import PROVIDERS
-from harness.providers.oracle import gather_body
+from tests.readers.gemini import gather_body
 from tests.support.adapters import events_of, payloads_of
 
 Items = list[dict[str, Any]]

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from harness.providers import oracle
-from harness.providers.oracle import gather_body, read_messages
+from harness.providers.gemini.facts import read_messages
+from tests.readers.gemini import gather_body
 
 FIRST = '{"candidates":[{"content":{"parts":[{"text":"Hé"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3}}'
 LAST = (

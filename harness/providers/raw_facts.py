@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .anthropic import count_messages, gather_block
-from .gemini import count_gemini, read_messages
-from .gemini_cli import count_stats
-from .interactions import count_interactions, gather_step
-from .openai_compat import count_chat
-from .openai_responses import count_responses, gather_item, is_item
-from .values import names_in
+from .gemini.facts import read_messages
+from .oracle.anthropic import count_messages, gather_block
+from .oracle.gemini import count_gemini
+from .oracle.gemini_cli import count_stats
+from .oracle.interactions import count_interactions, gather_step
+from .oracle.openai_compat import count_chat
+from .oracle.openai_responses import count_responses, gather_item, is_item
+from .oracle.values import names_in
 
 _NOT_OF_MESSAGES = ("models", "total_tokens", "input_tokens_details")
 """Names beside ``input_tokens`` in the counts of other wires than Anthropic's."""

@@ -1,0 +1,234 @@
+"""Reads the facts of Gemini's messages from their events. Text is read without its splitter, so
+that the text keeps each ``<tool_code>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from harness.facts import Facts, StreamedArguments, arguments_of
+from harness.stream.events import (
+    Annotation,
+    Blocked,
+    CallPiece,
+    CallStart,
+    Code,
+    CodeResult,
+    Error,
+    Event,
+    Media,
+    Metadata,
+    ServerCall,
+    ServerResult,
+    Text,
+    ToolResult,
+    Unknown,
+    Usage,
+)
+from harness.stream.framing import Frame
+from harness.stream.json_codec import Json
+
+from ..event_facts import EventFacts
+from ..oracle.gemini import (
+    count_gemini,
+    note_annotation,
+    note_other_usage,
+    note_server_tool,
+    pick,
+    values_of_piece,
+)
+from ..oracle.tool_code import find_blocks, find_written_calls
+from ..oracle.values import present
+from ..provider import TIER, Answer
+from .normalizer import GeminiNormalizer
+
+_BESIDE: Final = {"text", "thought", "thoughtSignature", "functionCall"}
+
+_READ: Final = {
+    "candidates",
+    "promptFeedback",
+    "usageMetadata",
+    "functionCalls",
+    "error",
+    "response",
+}
+_CALL: Final = {
+    *("name", "id", "args", "willContinue", "will_continue", "partialArgs", "partial_args"),
+}
+_NOTED: Final = ("field ", "candidate field ", "promptFeedback field ")
+"""The places of fields that are facts. Those of a content and of a result are none."""
+
+
+class GeminiFacts(EventFacts):
+    """One answer: see `harness.providers.provider.FactsReader`."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self._streamed = StreamedArguments({})
+        self._counts: Usage | None = None
+        self._reads |= {
+            Blocked: self._blocked,
+            CallPiece: self._call_piece,
+            Media: self._media,
+            ToolResult: self._tool_result,
+        }
+
+    def close(self, events: Iterable[Event]) -> Facts:
+        facts = super().close(events)
+        self._count()
+        if "serviceTier" not in facts.billing:
+            facts.add_billing("serviceTier", self._answer.headers.get(TIER))
+        if self._answer.tool_code:
+            for view in filter(None, (facts, facts.at_error, facts.at_block)):
+                view.blocks = find_blocks(view.text)
+                view.written_calls = find_written_calls(view.text)
+        return facts
+
+    # ---------------------------------------------------------------- content
+
+    def _text(self, event: Text) -> None:
+        super()._text(event)
+        self._sign("text", event.signature)
+
+    def _sign(self, kind: str, signature: Json) -> None:
+        if isinstance(signature, str) and signature:
+            self.facts.signatures.append((kind, signature))
+
+    def _call_start(self, event: CallStart) -> None:
+        super()._call_start(event)
+        self._streamed = StreamedArguments({})
+        self._sign("call", event.signature)
+
+    def _call_piece(self, event: CallPiece) -> None:
+        if event.call == self._open and event.path:
+            self._note_piece(event.value)
+            self._streamed.put(event.path, event.value)
+
+    def _show_call(self) -> None:
+        if self._open:
+            self.facts.calls[-1] = (self.facts.calls[-1][0], self._streamed.arguments)
+
+    def _note_part(self, raw: dict[str, Json]) -> None:
+        self.facts.others |= present(raw, _BESIDE)
+
+    def _media(self, event: Media) -> None:
+        self._note_part(event.raw)
+        self.facts.media += 1
+        self.facts.add_opaque("thoughts" if event.thought else "media", event.data, event.uri)
+        self._sign("other", event.signature)
+
+    def _code(self, event: Code | CodeResult) -> None:
+        self._note_part(event.raw)
+        self.facts.code += 1
+        self.facts.add_opaque("code", event.code if isinstance(event, Code) else event.output)
+        self._sign("other", event.signature)
+
+    def _server_tool(self, event: ServerCall | ServerResult) -> None:
+        self._note_part(event.raw)
+        self.facts.server_tools += 1
+        name = "toolCall" if isinstance(event, ServerCall) else "toolResponse"
+        note_server_tool(self.facts, pick(event.raw, name))
+        self._sign("other", event.signature)
+
+    def _tool_result(self, event: ToolResult) -> None:
+        self.facts.others.add("functionResponse")
+        self.facts.add_result(False, event.response)
+        self._sign("other", event.signature)
+
+    # ---------------------------------------------------------------- beside the content
+
+    def _metadata(self, event: Metadata) -> None:
+        if event.name != "service_tier":
+            self.facts.others |= present(event.raw, set())
+
+    def _annotation(self, event: Annotation) -> None:
+        self._note_part(event.raw)
+        if event.candidate == 0:
+            note_annotation(self.facts, event.raw)
+
+    def _usage(self, event: Usage) -> None:
+        """Note the counts when others come: usual messages repeat all of them."""
+        before = self._counts
+        is_struct = isinstance(event.wire, Struct)
+        if before is not None and not (is_struct and type(before.wire) is type(event.wire)):
+            self._count()
+        self._counts = event
+
+    def _count(self) -> None:
+        event, self._counts = self._counts, None
+        if event is not None:
+            count_gemini(self.facts, event.raw)
+            note_other_usage(self.facts, event.raw)
+
+    def _blocked(self, event: Blocked) -> None:
+        self._count()
+        facts = self.facts
+        facts.block_reason = event.reason
+        if facts.at_block is None:
+            facts.open_call = bool(self._open)
+            self._show_call()
+            facts.at_block = facts.snapshot()
+
+    def _error(self, event: Error) -> None:
+        self._count()
+        super()._error(event)
+
+    def _error_in(self, message: dict[str, Json]) -> Json:
+        inner = message.get("response")
+        if isinstance(inner, dict) and message.get("candidates") is None:
+            self.facts.others |= present(message, {"response", "error"})
+            return message.get("error") or self._error_in(inner)
+        self.facts.others |= present(message, _READ)
+        return message.get("error")
+
+    def _unknown(self, event: Unknown) -> None:
+        where = event.where
+        raw = event.raw if isinstance(event.raw, dict) else {}
+        if where == "call without a beginning":
+            self._stray_call(pick(raw, "functionCall"))
+            self._sign("piece", pick(raw, "thoughtSignature"))
+        elif where == "call piece":
+            for value in values_of_piece(raw) if isinstance(pick(raw, "jsonPath"), str) else ():
+                self._note_piece(value)
+            self.facts.others |= present(raw, set())
+        elif where.startswith(("part kind ", "part field ")):
+            self._note_part(raw)
+            kind = "other" if present(raw, _BESIDE) else "text"
+            self._sign(kind, pick(raw, "thoughtSignature"))
+        elif where.startswith("call field "):
+            self.facts.others |= present(raw, {"id"})  # a part of a streamed call may repeat it
+        elif where.startswith(_NOTED) and not where.startswith("field usageMetadata."):
+            self.facts.others |= present(raw, set())
+            note_annotation(self.facts, raw)
+        elif where == "frame":
+            super()._unknown(event)
+
+    def _stray_call(self, call: Json) -> None:
+        """Note a part of a call that has no beginning."""
+        if not isinstance(call, dict):
+            return
+        arguments = call.get("args")
+        if isinstance(arguments, str):
+            arguments = arguments_of(arguments.strip())
+        if arguments is not None and not isinstance(arguments, dict):
+            self.facts.others |= present(call, set())
+        else:
+            left = {"partialArgs"} if pick(call, "partialArgs") else set()
+            self.facts.others |= left | present(call, _CALL)
+
+    def _note_piece(self, value: Json) -> None:
+        if value is not None:
+            self.facts.pieces.append(value if isinstance(value, str) else "")
+
+
+def read_messages(messages: Iterable[Json]) -> Facts:
+    """Return the facts of messages that are already parsed."""
+    answer = Answer()
+    normalizer, reader = GeminiNormalizer(answer), GeminiFacts(answer)
+    for message in messages:
+        frame = Frame(0, message)
+        reader.feed(frame, normalizer.feed(frame))
+    return reader.close(normalizer.close())
