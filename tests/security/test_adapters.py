@@ -64,7 +64,7 @@ def test_closing_the_output_does_not_silence_the_command(
 @pytest.mark.slow
 def test_a_command_without_an_output_ends_well() -> None:
     command = Path(sys.executable).with_name("harness")
-    run = subprocess.run(["sh", "-c", f"'{command}' schema >&- 2>&-"], check=False)
+    run = subprocess.run(["sh", "-c", f"'{command}' report --schema >&- 2>&-"], check=False)
     assert run.returncode == 0
 
 
