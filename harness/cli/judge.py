@@ -31,6 +31,7 @@ from harness.cassettes import CassetteError, UnknownFormat
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import read_losses
 from harness.judging.aspect_run import (
+    FirstTurns,
     JudgedCuts,
     JudgedExchange,
     LossUse,
@@ -315,6 +316,7 @@ def _judge_one(
 
     first, planned, items = adapters[0], plan.planned, plan.items
     use: LossUse = {}
+    first_turns: FirstTurns = {}
     day = datetime.now(UTC).date().isoformat()
     secrets = mask()
     unmasked = AdapterResults(
@@ -326,12 +328,13 @@ def _judge_one(
     file.begin(blank)
     bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=LOGS.shown or None)
     cells, second_turn = [], []
-    for judged in bar(judge_items(items, adapters, use, cuts), desc=first.name, total=len(items)):
+    answered = judge_items(items, adapters, use, cuts, first_turns)
+    for judged in bar(answered, desc=first.name, total=len(items)):
         cell = secrets.value(judged)
         file.add(cell)
         cells.append(cell)
     file.begin_section("second_turn")
-    second_turns = judge_second_turns(plan.answered, adapters, use)
+    second_turns = judge_second_turns(plan.answered, adapters, use, first_turns)
     for judged in bar(second_turns, desc=f"{first.name}, second turn", total=len(plan.answered)):
         cell = secrets.value(judged)
         file.add(cell)

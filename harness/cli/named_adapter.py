@@ -12,6 +12,7 @@ from harness.adapters import Adapter, AdapterError, RunOptions
 from harness.adapters.named import TIMEOUT_S, adapter_of_target
 from harness.facts import DeclaredLoss, json_of_fact
 from harness.judging.aspects import judge_output
+from harness.judging.reading import Reading
 from harness.project.configuration import adapters_of, losses_of
 from harness.stream.exchange import Exchange
 
@@ -63,7 +64,8 @@ def output_items(adapter: Adapter, exchange: Exchange) -> Iterator[Any]:
 
 def aspect_lines(adapter: Adapter, exchange: Exchange) -> Iterator[str]:
     """Yield one line for each aspect: its verdict and the reason. Raises `AdapterError`."""
-    judgement = judge_output(exchange, adapter, adapter.output(exchange))
+    reading = Reading(exchange, adapter.options)
+    judgement = judge_output(reading, adapter, adapter.output(exchange))
     if judgement.error:
         raise AdapterError(judgement.error)
     if judgement.variants:

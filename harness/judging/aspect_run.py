@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
 from typing import Final, Literal
@@ -18,7 +18,6 @@ from harness.facts import (
     RUN,
     DeclaredLoss,
     Error,
-    Facts,
     Finding,
     Place,
     Raw,
@@ -30,7 +29,7 @@ from harness.facts import (
 )
 from harness.facts.finding import NOT_REQUESTED, UNDECLARED
 from harness.pipeline.replay import cut_reads
-from harness.providers import GENERATE_CONTENT, Provider, declared_tools, declares_known_tools
+from harness.providers import declares_known_tools
 from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
@@ -41,14 +40,13 @@ from .aspects import (
     ExchangeJudgement,
     judge_exchange,
     not_requested,
-    provider_of,
-    variants_of_wire,
     wire_answer,
 )
 from .attempts import attempts_after
 from .decide import decide
 from .excerpts import Excerpts, at_next_message, excerpts_of_answer, excerpts_of_request
 from .excuses import excuse
+from .reading import Reading
 from .results import Evidence, Result
 from .wire_properties import properties_of
 
@@ -64,20 +62,21 @@ class JudgedExchange:
     """The exchanges after it in its cassette. Some may be the answers for an adapter that asks
     again (`attempts_after`).
     """
+    reading: Reading = field(init=False, compare=False, repr=False)
+    """The reading of the answer, which every adapter and both turns share."""
+
+    def __post_init__(self) -> None:
+        options = RunOptions(
+            cassette=self.cassette,
+            provider=self.exchange.provider,
+            attempts=partial(attempts_after, self.exchange, self.following),
+        )
+        object.__setattr__(self, "reading", Reading(self.exchange, options))
 
     @property
     def place(self) -> str:
         """The cassette and exchange, in the form for ``--cassettes``."""
         return f"{self.cassette}:{self.number}"
-
-    @property
-    def options(self) -> RunOptions:
-        """The options for the run of the adapter."""
-        return RunOptions(
-            cassette=self.cassette,
-            provider=self.exchange.provider,
-            attempts=partial(attempts_after, self.exchange, self.following),
-        )
 
 
 JudgedCuts = Literal["recorded", "whole", "pieces"]
@@ -86,6 +85,10 @@ PIECES: Final = 100
 """The number of pieces."""
 FIRST_TURN_FAILED: Final = "the first turn is an error"
 
+FirstTurns = dict[str, Transcript | None]
+"""Place → the first turn of an adapter that states its facts, with the entries that state an error
+only; None if it gave no transcript.
+"""
 LossUse = dict[DeclaredLoss, bool]
 """The declared losses that concern at least one cell, and whether a cell shows the loss."""
 
@@ -95,35 +98,46 @@ def judge_items(
     adapters: Sequence[Adapter],
     use: LossUse,
     cuts: Sequence[JudgedCuts] = (),
+    first_turns: FirstTurns | None = None,
 ) -> Iterator[Result]:
     """Judge every exchange, in order, with each of the ``cuts``. A cell has the worst result. Two
     cuts at the same places are judged only once. Without ``cuts``, the reads are as recorded; but
     of the streams of which no read ends inside a message, one of each shape is cut into pieces.
     With one way to cut, a red answer is judged once more whole, to find faults at borders of reads.
     ``adapters`` is the same adapter several times. Each of them has its own thread. The declared
-    losses are added to ``use``.
+    losses are added to ``use``, and the turns with the recorded reads to ``first_turns``.
     """
-    in_pieces = {*_one_of_each_shape(items, adapters[0])} if not cuts else set()
+    in_pieces = {*_one_of_each_shape(items)} if not cuts else set()
+    first_turns = {} if first_turns is None else first_turns
 
     def judge(item: JudgedExchange, adapter: Adapter) -> Result:
         first: JudgedCuts = "pieces" if item.place in in_pieces else "recorded"
         chosen = cuts or (first,)
         recuts = {cut: _recut(item.exchange, cut) for cut in reversed(chosen)}
         first_of = {_places(exchange): cut for cut, exchange in recuts.items()}
-        cell = _judge(item, adapter, use, recuts[chosen[0]])
+
+        def judged(cut: JudgedCuts) -> Result:
+            judgement = _judge(item, adapter, use, recuts[cut])
+            transcript = judgement.transcript
+            if cut == "recorded" and transcript is not None and transcript.account is None:
+                first_turns[item.place] = _outline(transcript)
+            return _result(judgement, judgement.reading or item.reading)
+
+        cell = judged(chosen[0])
         for cut in chosen[1:]:
             if first_of[_places(recuts[cut])] == cut:
-                cell = _worse(cell, _judge(item, adapter, use, recuts[cut]), cut)
+                cell = _worse(cell, judged(cut), cut)
         if len(chosen) == 1 and cell.red_findings and cell.verdict != "error":
             whole = _recut(item.exchange, "whole")
             if _places(whole) != _places(recuts[chosen[0]]):
                 cell = _at_borders(cell, _judge(item, adapter, {}, whole), chosen[0])
+        item.reading.forget_frames()
         return cell
 
     return _spread(items, adapters, judge)
 
 
-def _one_of_each_shape(items: Sequence[JudgedExchange], adapter: Adapter) -> Iterator[str]:
+def _one_of_each_shape(items: Sequence[JudgedExchange]) -> Iterator[str]:
     """Yield the place of the first stream of each shape of which no read ends inside a message. The
     shape is the wire, the facts that the answer has, and whether it has only ASCII characters. A
     stream that breaks off is none of them: a client need not get its last pieces.
@@ -134,8 +148,7 @@ def _one_of_each_shape(items: Sequence[JudgedExchange], adapter: Adapter) -> Ite
         broken_off = exchange.end in INTERRUPTED
         if exchange.streamed is False or broken_off or _is_cut_inside(exchange):
             continue
-        facts = vars(_answer(item, adapter).facts)
-        names = frozenset(name for name, value in facts.items() if value)
+        names = frozenset(name for name, value in vars(item.reading.facts).items() if value)
         shape = exchange.provider, names, exchange.body.isascii()
         if shape not in shapes:
             shapes.add(shape)
@@ -152,18 +165,31 @@ def unused_losses(use: LossUse) -> tuple[str, ...]:
     return tuple(sorted(str(loss) for loss, shown in use.items() if not shown))
 
 
-def _judge(item: JudgedExchange, adapter: Adapter, use: LossUse, exchange: Exchange) -> Result:
-    adapter = adapter.with_options(item.options)
-    judgement = judge_exchange(exchange, adapter, cassette=item.cassette, number=item.number)
+def _judge(
+    item: JudgedExchange, adapter: Adapter, use: LossUse, recut: Exchange
+) -> ExchangeJudgement:
+    judgement = judge_exchange(
+        item.reading, adapter, recut=recut, cassette=item.cassette, number=item.number
+    )
     for loss, shown in judgement.losses.items():
         use[loss] = shown or use.get(loss, False)
-    return _result(judgement, judgement.exchange or exchange)
+    return judgement
 
 
-def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
+def _outline(transcript: Transcript) -> Transcript:
+    """Return the transcript with the entries that state an error only."""
+    entries = [
+        entry
+        for entry in transcript.entries
+        if any(isinstance(fact, Error) for fact in entry.facts)
+    ]
+    return dataclasses.replace(transcript, entries=tuple(entries))
+
+
+def _result(judgement: ExchangeJudgement, reading: Reading) -> Result:
     """Return the result of a judgement, with evidence for each red aspect."""
-    transcript = judgement.transcript or Transcript()
-    findings = at_next_message(judgement.findings, exchange, transcript)
+    exchange, transcript = reading.exchange, judgement.transcript or Transcript()
+    findings = at_next_message(judgement.findings, reading, transcript)
     blank = Result(
         "error",
         cassette=judgement.cassette,
@@ -174,14 +200,14 @@ def _result(judgement: ExchangeJudgement, exchange: Exchange) -> Result:
         variants=judgement.variants,
         unary=exchange.streamed is False,
         requests="; ".join(transcript.request_notes),
-        properties=properties_of(exchange),
+        properties=properties_of(reading),
         log=judgement.log,
         raw=any(isinstance(fact, Raw) for fact in transcript.facts()),
     )
-    excerpts = excerpts_of_answer(findings, exchange, transcript)
+    excerpts = excerpts_of_answer(findings, reading, transcript)
     if judgement.request is not None and ACCEPTED in excerpts:
         request = decode_object(judgement.request.body)
-        excerpts |= excerpts_of_request([judgement.aspects[ACCEPTED]], exchange, request)
+        excerpts |= excerpts_of_request([judgement.aspects[ACCEPTED]], reading, request)
     return _with_findings(blank, findings, excerpts)
 
 
@@ -217,11 +243,11 @@ def _places(exchange: Exchange) -> tuple[int, ...]:
     return tuple(len(data) for _, data in exchange.reads if data)
 
 
-def _at_borders(cell: Result, whole: Result, cut: JudgedCuts) -> Result:
+def _at_borders(cell: Result, whole: ExchangeJudgement, cut: JudgedCuts) -> Result:
     """Return the result. The findings that are not red when the answer comes in one read say so."""
-    if whole.verdict == "error":
+    if whole.error:
         return cell
-    red = {finding.subject for finding in whole.red_findings}
+    red = {finding.subject for finding in whole.findings if finding.red}
     findings = (
         replace(finding, place=replace(finding.place, cuts=cut))
         if finding.red and finding.subject not in red
@@ -272,21 +298,29 @@ def items_with_second_turn(
     """Return the whole answers, if the adapter has a second turn."""
     if adapter.second_request is None:
         return []
-    return [item for item in items if _goes_on(item, adapter)]
+    return [item for item in items if _goes_on(item)]
 
 
 def judge_second_turns(
-    items: Sequence[JudgedExchange], adapters: Sequence[Adapter], use: LossUse | None = None
+    items: Sequence[JudgedExchange],
+    adapters: Sequence[Adapter],
+    use: LossUse | None = None,
+    first_turns: FirstTurns | None = None,
 ) -> Iterator[Result]:
     """Judge the request that follows each answer. `items_with_second_turn` has the items. The
-    declared losses are added to ``use``.
+    declared losses are added to ``use``. A first turn that is not in ``first_turns`` is run.
     """
-    return _spread(items, adapters, partial(_judge_second_turn, use={} if use is None else use))
+    judge = partial(
+        _judge_second_turn,
+        use={} if use is None else use,
+        first_turns={} if first_turns is None else first_turns,
+    )
+    return _spread(items, adapters, judge)
 
 
-def _goes_on(item: JudgedExchange, adapter: Adapter) -> bool:
+def _goes_on(item: JudgedExchange) -> bool:
     """Return whether the conversation continues after this answer."""
-    answer = _answer(item, adapter)
+    answer = wire_answer(item.reading, Transcript())
     facts = answer.facts
     whole = not (answer.faulty or answer.blocked or facts.errors or facts.open_call)
     has_content = bool(facts.calls or facts.text)
@@ -294,29 +328,33 @@ def _goes_on(item: JudgedExchange, adapter: Adapter) -> bool:
     return whole and has_content and not answer.program and stopped
 
 
-def _judge_second_turn(item: JudgedExchange, adapter: Adapter, use: LossUse) -> Result:
-    adapter = adapter.with_options(item.options)
+def _judge_second_turn(
+    item: JudgedExchange, adapter: Adapter, use: LossUse, first_turns: FirstTurns
+) -> Result:
     assert adapter.second_request is not None  # see judge_second_turns
-    variants = tuple(variants_of_wire(item.exchange, adapter.options.provider))
+    reading = item.reading
     blank = Result(
         "error",
         cassette=item.cassette,
         exchange=item.number,
         provider=item.exchange.provider or "",
         end=item.exchange.end,
-        block="variant" if variants else "documented",
-        variants=variants,
+        block="variant" if reading.variants else "documented",
+        variants=reading.variants,
         unary=item.exchange.streamed is False,
     )
-    answer = _answer(item, adapter)
-    facts = answer.facts
-    unasked = _not_for_a_second_turn(item, adapter, facts)
-    if unasked:
+
+    def first_turn() -> Transcript | None:
+        if item.place not in first_turns:
+            first_turns[item.place] = _first_turn(reading, adapter)
+        return first_turns[item.place]
+
+    if unasked := _not_for_a_second_turn(reading, first_turn):
         return _not_asked(blank, "calls", unasked)
     try:
-        body = adapter.second_request(item.exchange, item.options)
+        body = adapter.second_request(item.exchange, reading.options)
     except AdapterError as error:
-        if _is_error(_first_turn(item, adapter)):
+        if _is_error(first_turn()):
             return _not_asked(blank, "results", FIRST_TURN_FAILED)
         return _unjudged(blank, str(error), error.group)
     if isinstance(body, str):
@@ -327,14 +365,16 @@ def _judge_second_turn(item: JudgedExchange, adapter: Adapter, use: LossUse) -> 
         return _unjudged(blank, f"the second request is not JSON: {error}")
     if not isinstance(request, dict):
         return _unjudged(blank, "the second request is not a JSON object")
-    first = _first_turn(item, adapter)
-    findings = judge_history(item.exchange, adapter, facts, request, first, use)
+    first = first_turn()
+    findings = judge_history(reading, adapter, request, first, use)
     if first and first.path:
-        question = Question(item.exchange, item.options, turn=2)
+        question = Question(item.exchange, reading.options, turn=2)
         findings.append(judge_request(SentRequest(first.path, body), question, adapter))
-    block, findings = excuse(variants, without_unrequested(findings, item.exchange, body))
+    block, findings = excuse(reading.variants, without_unrequested(findings, item.exchange, body))
     blank = replace(blank, block=block)
-    return _with_findings(blank, findings, excerpts_of_request(findings, item.exchange, request))
+    result = _with_findings(blank, findings, excerpts_of_request(findings, reading, request))
+    reading.forget_frames()
+    return result
 
 
 def without_unrequested(findings: list[Finding], exchange: Exchange, body: bytes) -> list[Finding]:
@@ -362,23 +402,22 @@ def without_unrequested(findings: list[Finding], exchange: Exchange, body: bytes
 
 
 def judge_history(
-    exchange: Exchange,
+    reading: Reading,
     adapter: Adapter,
-    facts: Facts,
     request: dict[str, Json],
     first: Transcript | None,
     use: LossUse,
 ) -> list[Finding]:
-    """Return the finding of each aspect of the request that follows an answer with these facts.
-    ``first``: the transcript of the answer. The declared losses are added to ``use``.
+    """Return the finding of each aspect of the request that follows an answer. ``first``: the
+    transcript of the answer. The declared losses are added to ``use``.
     """
-    provider = provider_of(exchange, adapter)
+    provider, facts = reading.provider, reading.facts
     judge = partial(
         judge_second_turn,
         prompt=provider.prompt_of(request),
         body=request,
         rules=provider.history,
-        given=_given(facts, exchange, provider),
+        given=_given(reading),
         ordered=adapter.ordered,
     )
     judged = judge(facts)
@@ -394,7 +433,7 @@ def judge_history(
         if in_its_language["calls"].verdict == "kept":
             judged = in_its_language
             judged["calls"] = Finding("calls", "not_asked", "only-doubles")
-    answer = wire_answer(exchange, adapter, Transcript())
+    answer = wire_answer(reading, Transcript())
     return [*_without_declared_losses(judged, answer, adapter.losses, use)]
 
 
@@ -428,37 +467,34 @@ def _not_asked(blank: Result, aspect: str, reason: str) -> Result:
     return _with_findings(blank, [Finding(aspect, "not_asked", "skipped", adapter=reason)], {})
 
 
-def _not_for_a_second_turn(item: JudgedExchange, adapter: Adapter, facts: Facts) -> str:
+def _not_for_a_second_turn(reading: Reading, first_turn: Callable[[], Transcript | None]) -> str:
     """Return the reason why the calls of an answer can't be sent back, or ""."""
-    generates = provider_of(item.exchange, adapter).wire == GENERATE_CONTENT
-    if generates and facts.pieces:  # on Vertex AI only
-        transcript = _first_turn(item, adapter)
+    if reading.generates and reading.facts.pieces:  # on Vertex AI only
+        transcript = first_turn()
         if transcript is None:
             return FIRST_TURN_FAILED
-        if "calls" in wire_answer(item.exchange, adapter, transcript).unasked:
+        if "calls" in wire_answer(reading, transcript).unasked:
             return "the wire of the adapter's request does not have it"
-    if not all(name for name, _ in facts.calls):
+    if not all(name for name, _ in reading.facts.calls):
         return "the wire has a call without a name, which can't be run"
     return ""
 
 
-def _given(facts: Facts, exchange: Exchange, provider: Provider) -> list[bool]:
+def _given(reading: Reading) -> list[bool]:
     """Return whether the result of each call must be the given result. If a tool is not declared,
     the adapter may itself answer its call.
     """
-    if exchange.request is None:
-        return [True for _ in facts.calls]
-    asked = provider.read_request(exchange.request.body)
-    declared = {tool.name for tool in declared_tools(asked)}
-    return [name in declared for name, _ in facts.calls]
+    if reading.exchange.request is None:
+        return [True for _ in reading.facts.calls]
+    return [name in reading.tools for name, _ in reading.facts.calls]
 
 
-def _first_turn(item: JudgedExchange, adapter: Adapter) -> Transcript | None:
+def _first_turn(reading: Reading, adapter: Adapter) -> Transcript | None:
     """Return the transcript of the answer; None if the adapter gave no transcript that can be
     judged.
     """
     try:
-        output = adapter.output(item.exchange)
+        output = adapter.output(reading.exchange, options=reading.options)
     except AdapterError:
         return None
     return output.transcript or Transcript()
@@ -471,10 +507,6 @@ def _is_error(transcript: Transcript | None) -> bool:
         or transcript.raised is not None
         or any(isinstance(fact, Error) for fact in transcript.facts())
     )
-
-
-def _answer(item: JudgedExchange, adapter: Adapter) -> WireAnswer:
-    return wire_answer(item.exchange, adapter.with_options(item.options), Transcript())
 
 
 def _spread(

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
-
-from msgspec.structs import replace as with_fields
 
 from harness.adapters import Adapter, AdapterError, Output, SentRequest
 from harness.adapters.at import Question
@@ -33,25 +29,17 @@ from harness.facts import (
     merged_facts,
 )
 from harness.facts.finding import NOT_REQUESTED, NOTHING_RECORDED, TOO_DEEP
-from harness.pipeline.replay import Trace, choose_provider
-from harness.providers import (
-    GENERATE_CONTENT,
-    PROVIDERS,
-    Provider,
-    asked_features,
-    declared_tools,
-)
+from harness.pipeline.replay import choose_provider
+from harness.providers import PROVIDERS, Provider, asked_features
 from harness.providers.gemini.facts import read_messages
-from harness.stream.decompression import unpack, unpack_before_fault
-from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange, Request
 from harness.stream.json_codec import nests_deeply
 from harness.stream.session import Session
 
 from .accepted import judge_request
 from .excuses import excuse
+from .reading import Reading
 from .results import Block
-from .wire_variants import variants_in
 
 _OF_FEATURES: Final[Mapping[str, Sequence[Aspect]]] = {
     "logprobs": ("logprobs",),
@@ -91,8 +79,8 @@ class ExchangeJudgement:
     transcript: Transcript | None = None
     exception: BaseException | None = field(default=None, compare=False, repr=False)
     """The exception that the adapter raised, if it was raised in this process."""
-    exchange: Exchange | None = field(default=None, compare=False, repr=False)
-    """The exchange whose answer is expected."""
+    reading: Reading | None = field(default=None, compare=False, repr=False)
+    """The reading of the answer that is expected."""
     request: SentRequest | None = field(default=None, compare=False, repr=False)
     """The request that the adapter sent to a served address."""
 
@@ -139,39 +127,53 @@ def _short_paths(frames: str) -> str:
 
 
 def judge_exchange(
-    exchange: Exchange, adapter: Adapter, *, cassette: str = "", number: int = 1
+    reading: Reading,
+    adapter: Adapter,
+    *,
+    recut: Exchange | None = None,
+    cassette: str = "",
+    number: int = 1,
 ) -> ExchangeJudgement:
-    """Run an adapter on one exchange, judge its transcript, and list the variants of the wire."""
-    judged = compare_exchange(exchange, adapter, cassette=cassette, number=number)
+    """Run an adapter on one exchange, judge its transcript, and list the variants of the wire.
+    ``recut``: the same exchange in other reads, which the adapter gets instead.
+    """
+    judged = compare_exchange(reading, adapter, recut=recut, cassette=cassette, number=number)
+    exchange = reading.exchange
     return (
         judged
         if exchange.coding_fault or exchange.size_fault or exchange.is_empty
-        else with_variants(judged, exchange, adapter)
+        else with_variants(judged, reading)
     )
 
 
-def answered_last(exchange: Exchange, adapter: Adapter, transcript: Transcript) -> Exchange:
-    """The exchange whose answer the adapter got last. An adapter that asks again after a failed
-    answer gets the next attempt of the recording, and must give the facts of that answer.
+def answered_last(reading: Reading, transcript: Transcript) -> Reading:
+    """The reading of the answer that the adapter got last. An adapter that asks again after a
+    failed answer gets the next attempt of the recording, and must give the facts of that answer.
     """
     if transcript.attempts == 1:
-        return exchange
-    return adapter.options.attempts()[transcript.attempts - 2]
+        return reading
+    return Reading(reading.options.attempts()[transcript.attempts - 2], reading.options)
 
 
 def compare_exchange(
-    exchange: Exchange, adapter: Adapter, *, cassette: str = "", number: int = 1
+    reading: Reading,
+    adapter: Adapter,
+    *,
+    recut: Exchange | None = None,
+    cassette: str = "",
+    number: int = 1,
 ) -> ExchangeJudgement:
     """Run an adapter on one exchange and judge its transcript, without the variants of the wire. An
     answer whose coding can't be decoded is an error. The adapter does not run on an answer of which
     nothing was recorded.
     """
+    exchange = recut or reading.exchange
     if fault := exchange.coding_fault or exchange.size_fault:
         return ExchangeJudgement(cassette, number, error=fault)
     if exchange.is_empty:
         return ExchangeJudgement(cassette, number, is_recorded=False)
     try:
-        output = adapter.output(exchange)
+        output = adapter.output(exchange, options=reading.options)
     except AdapterError as error:
         return ExchangeJudgement(
             cassette,
@@ -180,41 +182,29 @@ def compare_exchange(
             error_group=error.group,
             exception=error.__cause__,
         )
-    judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
+    judged = compare_output(reading, adapter, output, cassette=cassette, number=number)
     return replace(judged, exception=output.exception) if output.exception else judged
 
 
-def judge_output(
-    exchange: Exchange, adapter: Adapter, output: Output, *, cassette: str = "", number: int = 1
-) -> ExchangeJudgement:
+def judge_output(reading: Reading, adapter: Adapter, output: Output) -> ExchangeJudgement:
     """Judge the output of an adapter, and list the variants of the wire."""
-    judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
-    return with_variants(judged, exchange, adapter)
+    return with_variants(compare_output(reading, adapter, output), reading)
 
 
-def with_variants(
-    judged: ExchangeJudgement, exchange: Exchange, adapter: Adapter
-) -> ExchangeJudgement:
+def with_variants(judged: ExchangeJudgement, reading: Reading) -> ExchangeJudgement:
     """Return the judgement with the variants of the wire, and without the red aspects that these
     excuse beside others.
     """
-    variants = tuple(variants_of_wire(judged.exchange or exchange, adapter.options.provider))
+    variants = (judged.reading or reading).variants
     block, findings = excuse(variants, judged.aspects.values())
     aspects = dict(zip(judged.aspects, findings, strict=True))
     return replace(judged, variants=variants, block=block, aspects=aspects)
 
 
 def compare_output(
-    exchange: Exchange,
-    adapter: Adapter,
-    output: Output,
-    *,
-    cassette: str = "",
-    number: int = 1,
-    answer: WireAnswer | None = None,
+    reading: Reading, adapter: Adapter, output: Output, *, cassette: str = "", number: int = 1
 ) -> ExchangeJudgement:
-    """Judge the output of an adapter without the variants of the wire. ``answer`` has the facts of
-    the wire, if the caller has already read them.
+    """Judge the output of an adapter without the variants of the wire.
 
     A declaration excuses only an aspect that is lost: nothing wrong, invented or repeated, and no
     exception. A user's adapter has no session. So the facts that our own payloads do not have
@@ -224,14 +214,14 @@ def compare_output(
         transcript = transcript_of(adapter, output)
     except AdapterError as error:
         return ExchangeJudgement(cassette, number, error=str(error))
-    asked = exchange
-    if transcript.attempts > 1:
-        exchange, answer = answered_last(exchange, adapter, transcript), None
-    trace = output.trace if exchange is asked else None
-    answer = answer or wire_answer(exchange, adapter, transcript, output.request, trace)
+    if output.trace is not None:
+        reading.trace = output.trace
+    asked, reading = reading.exchange, answered_last(reading, transcript)
+    exchange = reading.exchange
+    answer = wire_answer(reading, transcript, output.request)
     findings = judge_transcript(answer, transcript)
     if output.request is not None:
-        question = Question(asked, adapter.options)
+        question = Question(asked, reading.options)
         findings[ACCEPTED] = judge_request(output.request, question, adapter)
     if exchange.status == 200 and not answer.facts.understood and _is_silent(transcript):
         # silence is right for any answer that can't be read, so it shows nothing
@@ -251,8 +241,8 @@ def compare_output(
             findings[aspect] = Finding(aspect, "not_carried", "declared", str(losses[0]))
     red = [aspect for aspect, finding in findings.items() if finding.red]
     if red and adapter.reference:
-        own = Output(adapter.reference.items(exchange), Session())
-        lacking = compare_output(exchange, adapter.reference, own).red
+        items = adapter.reference.output(exchange, options=reading.options).items
+        lacking = compare_output(reading, adapter.reference, Output(items, Session())).red
         for aspect in red:
             if aspect in lacking:
                 findings[aspect] = Finding(aspect, "not_asked", "in-session", adapter.model)
@@ -262,7 +252,7 @@ def compare_output(
         aspects=findings,
         transcript=transcript,
         losses=declared,
-        exchange=exchange,
+        reading=reading,
         request=output.request,
     )
 
@@ -294,65 +284,37 @@ def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect,
 
 
 def wire_answer(
-    exchange: Exchange,
-    adapter: Adapter,
-    transcript: Transcript,
-    sent: SentRequest | None = None,
-    trace: Trace | None = None,
+    reading: Reading, transcript: Transcript, sent: SentRequest | None = None
 ) -> WireAnswer:
     """The facts of the wire of an exchange, for the adapter that is judged on it. ``sent``: the
-    request of an adapter that asks a served address. ``trace``: the replay of the exchange, if the
-    adapter is one of ours.
+    request of an adapter that asks a served address.
     """
-    provider = provider_of(exchange, adapter)
-    coding, body = exchange.header("content-encoding"), exchange.body
-    broken = False
-    if coding is not None:
-        broken = bool(unpack_before_fault(body, coding)[1])
-        body = _unpacked(body, coding)
-    generates = provider.wire == GENERATE_CONTENT
-    tool_code = True if generates else None  # a call and verbatim text are both kept
-    answer = provider.answer(exchange, None, tool_code)
-    replayed = trace.answer if trace is not None and coding is None else None
-    if trace is None or replayed is None or replayed.tool_code or provider.facts_reader is None:
-        facts = provider.read_facts(body, answer, exchange.end)
-    else:
-        facts = provider.facts_of(trace.steps, with_fields(replayed, tool_code=answer.tool_code))
-    readable = None
-    if facts.unreadable and not provider.program:
-        if (place := facts.unreadable_at) is None:
-            place = max(body.find(facts.unreadable[0].encode("utf-8", "surrogateescape")), 0)
-        before = body[: body.rfind(b"\n", 0, place) + 1]
-        readable = provider.read_facts(before, answer, exchange.end)
+    exchange, facts = reading.exchange, reading.facts
     unasked: dict[Aspect, str] = {}
     at_vertex = "/publishers/" in transcript.path
-    if generates and transcript.path and not at_vertex:
+    if reading.generates and transcript.path and not at_vertex:
         unasked["citations"] = NOT_ON_WIRE
         if facts.pieces or "partialArgs" in facts.others:
             # a client of that wire never gets such an answer
             unasked = dict.fromkeys(ASPECTS, NOT_ON_WIRE)
-    in_header = not any(word.encode() in body for word in facts.billing.values())
-    if in_header and not transcript.path and transcript.account is None:
-        unasked["billing"] = "in-header"
+    if facts.billing and not transcript.path and transcript.account is None:
+        body = reading.body
+        if not any(word.encode() in body for word in facts.billing.values()):
+            unasked["billing"] = "in-header"
     if exchange.request is not None and sent is not None and sent.path:
         unasked |= dict.fromkeys(not_requested(exchange.request, sent.body), NOT_REQUESTED)
     if any(nests_deeply(text.encode("utf-8", "surrogatepass")) for _, text in facts.invalid_calls):
         others = facts.text or facts.thoughts or facts.calls
         of_calls: Sequence[Aspect] = ("calls", "ids", "signatures") if others else ASPECTS
         unasked |= dict.fromkeys(of_calls, TOO_DEEP)
-    interrupted = broken or exchange.end in INTERRUPTED
-    tools: frozenset[str] = frozenset()
-    if facts.blocks and exchange.request is not None:
-        asked = provider.read_request(exchange.request.body)
-        tools = frozenset(tool.name for tool in declared_tools(asked))
     return WireAnswer(
         facts,
         exchange.end,
-        interrupted,
-        readable,
-        provider.program,
+        reading.interrupted,
+        reading.readable,
+        reading.provider.program,
         unasked,
-        tools,
+        reading.tools if facts.blocks else frozenset(),
         exchange.streamed is not False,
         transcript.asks_thoughts,
     )
@@ -366,15 +328,6 @@ def not_requested(recorded: Request, sent: bytes) -> set[Aspect]:
         return {*ASPECTS}
     missing = asked_features(recorded.body) - asked_features(sent)
     return {aspect for name in missing for aspect in _OF_FEATURES.get(name, ASPECTS)}
-
-
-def variants_of_wire(exchange: Exchange, assumed: str | None = None) -> list[str]:
-    """The ways in which an answer differs from the documented wire: that of the detected provider,
-    or else of the ``assumed`` one.
-    """
-    provider = PROVIDERS[choose_provider(exchange, exchange.provider or assumed)]
-    body = _unpacked(exchange.body, exchange.header("content-encoding"))
-    return variants_in(exchange, body, provider)
 
 
 def transcript_of(adapter: Adapter, output: Output) -> Transcript:
@@ -447,9 +400,3 @@ def read_raw_facts(transcript: Transcript) -> Transcript:
                 raw = []
         entries.append(Entry(entry.native, tuple(facts)))
     return replace(transcript, entries=tuple(entries))
-
-
-def _unpacked(body: bytes, coding: str | None) -> bytes:
-    with contextlib.suppress(zlib.error):
-        body = unpack(body, coding)
-    return body

@@ -33,6 +33,7 @@ from .excerpts import Excerpts, excerpts_of_answer
 from .judge import Cell, Judgement
 from .laws.judge import LawCell, LawJudgement, ready_made_case
 from .laws.law import Breach
+from .reading import Reading
 from .results import (
     MOST_READS,
     CellLayer,
@@ -90,7 +91,7 @@ def with_evidence(judgement: Judgement) -> Result:
         wire=_beginning(fixture.exchanges),
         evidence=evidence,
         aspects=result.aspects or _aspects(judgement),
-        properties=properties_of(fixture.exchanges[0]) if result.layer == "facts" else (),
+        properties=properties_of(judgement.reading) if judgement.reading else (),
     )
 
 
@@ -107,8 +108,8 @@ def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
     if cell.layer != "payloads" or fixture is None or output is None or own is None:
         return {}
     adapter = replace(own, reference=own if cell.column != cell.key else None)
-    adapter = adapter.with_options(RunOptions.of(cell.case))
-    judged = judge_output(fixture.exchanges[0], adapter, output)
+    reading = Reading(fixture.exchanges[0], RunOptions.of(cell.case))
+    judged = judge_output(reading, adapter, output)
     return {aspect: finding.verdict for aspect, finding in judged.aspects.items()}
 
 
@@ -262,10 +263,10 @@ def _transcript(judgement: Judgement) -> Transcript | None:
 
 def _excerpts(judgement: Judgement) -> Excerpts:
     """Return the lines beside each red finding by facts."""
-    fixture, transcript = judgement.fixture, _transcript(judgement)
-    if fixture is None or transcript is None:
+    reading, transcript = judgement.reading, _transcript(judgement)
+    if reading is None or transcript is None:
         return {}
-    return excerpts_of_answer(judgement.result.findings, fixture.exchanges[0], transcript)
+    return excerpts_of_answer(judgement.result.findings, reading, transcript)
 
 
 def _request_views(cell: Cell, requests: Any, most: int) -> tuple[LayerView, ...]:

@@ -24,12 +24,12 @@ from harness.facts import (
     Usage,
     json_of_fact,
 )
-from harness.pipeline.replay import frames_of
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 from harness.stream.printable import printable
 
+from .reading import Reading
 from .results import LayerView
 from .wire_variants import field_names
 
@@ -50,18 +50,18 @@ Excerpts = dict[str, tuple[LayerView, ...]]
 
 
 def excerpts_of_answer(
-    findings: Iterable[Finding], exchange: Exchange, transcript: Transcript
+    findings: Iterable[Finding], reading: Reading, transcript: Transcript
 ) -> Excerpts:
     """Return, for each red finding, the frames of the answer, the native events, and the facts."""
     red = [finding for finding in findings if finding.red and finding.subject != RUN]
     if not red:
         return {}
-    (wire, sent), native = _wire_lines(exchange), native_lines(transcript)
+    (wire, sent), native = _wire_lines(reading), native_lines(transcript)
     facts = _fact_lines(transcript.entries)
     at = _next_frame(wire, transcript)
     return {
         finding.subject: (
-            _header_view(finding, exchange)
+            _header_view(finding, reading.exchange)
             or _around(
                 finding,
                 "frames",
@@ -79,14 +79,14 @@ def excerpts_of_answer(
     }
 
 
-def excerpts_of_request(findings: Iterable[Finding], exchange: Exchange, request: Json) -> Excerpts:
+def excerpts_of_request(findings: Iterable[Finding], reading: Reading, request: Json) -> Excerpts:
     """Return, for each red finding of the second turn, the frames of the answer, and the values of
     the request that follows it.
     """
     red = [finding for finding in findings if finding.red and finding.subject != RUN]
     if not red:
         return {}
-    (wire, answer), sent = _wire_lines(exchange), _request_lines(request)
+    (wire, answer), sent = _wire_lines(reading), _request_lines(request)
     lines = [line for _, line in sent]
     return {
         finding.subject: (
@@ -104,18 +104,18 @@ def excerpts_of_request(findings: Iterable[Finding], exchange: Exchange, request
 
 
 def at_next_message(
-    findings: Sequence[Finding], exchange: Exchange, transcript: Transcript
+    findings: Sequence[Finding], reading: Reading, transcript: Transcript
 ) -> list[Finding]:
     """Return the findings. Those of an exception in a stream have the type of the message of the
     wire after the last native event, where it was raised.
     """
     if not any(finding.is_exception for finding in findings):
         return [*findings]
-    lines, _ = _wire_lines(exchange)
+    lines, _ = _wire_lines(reading)
     at = _next_frame(lines, transcript)
     if at is None:
         return [*findings]
-    frames = [frame.json for frame in frames_of(exchange)]
+    frames = [frame.json for frame in reading.frames]
     message = _kind_of(frames[at], frames[:at])
     return [
         with_fields(finding, place=with_fields(finding.place, message=message))
@@ -192,11 +192,11 @@ def _of_content(sent: Sequence[tuple[int | None, str]], content: int | None) -> 
     return next((at for at, (number, _) in enumerate(sent) if number == content), None)
 
 
-def _wire_lines(exchange: Exchange) -> tuple[list[str], list[str]]:
+def _wire_lines(reading: Reading) -> tuple[list[str], list[str]]:
     """Return the frames of an answer, one line each: their JSON, in which values are found, and
     their bytes with the line ends, which are shown.
     """
-    frames = frames_of(exchange)
+    frames, exchange = reading.frames, reading.exchange
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
     starts = [0, *(frame.offset for frame in frames[1:]), len(body)]
     for number in range(1, len(frames)):

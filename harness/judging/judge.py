@@ -28,7 +28,7 @@ from harness.adapters import (
     RunOptions,
 )
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin
-from harness.facts import Aspect, AspectVerdict, Finding, Transcript
+from harness.facts import Aspect, AspectVerdict, Finding
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     Normalized,
@@ -44,11 +44,12 @@ from harness.specs.models import Case
 from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 
-from .aspects import compare_output, judge_exchange, wire_answer
+from .aspects import compare_output, judge_exchange
 from .attempts import attempts_after
 from .decide import Known, Terms, decide
 from .facts_cells import result_by_facts
 from .invented_ids import compare_with_ids
+from .reading import Reading
 from .results import CellLayer, Result, Verdict
 
 LowerLayer = Literal["frames", "events"]
@@ -142,6 +143,8 @@ class Judgement:
     """
     exception: BaseException | None = None
     """The exception that the adapter raised, if it was raised in this process."""
+    reading: Reading | None = None
+    """The reading of the answer, for an adapter that states its facts."""
 
     @cached_property
     def trace(self) -> Trace:
@@ -223,16 +226,14 @@ def _answered(
     """
     if cell.layer != "payloads":
         return {}
-    chosen = (adapter or _own(cell.column)).with_options(RunOptions.of(cell.case))
-    exchange = fixture.exchanges[0]
-    wire = wire_answer(exchange, chosen, output.transcript or Transcript())
-    judged = compare_output(exchange, chosen, output, answer=wire)
+    reading = Reading(fixture.exchanges[0], RunOptions.of(cell.case))
+    judged = compare_output(reading, adapter or _own(cell.column), output)
     answered = {str(aspect): finding.verdict for aspect, finding in judged.aspects.items()}
     if "usage" in answered:
         answered |= {
             name: answered["usage"]
             for count, name in SOME_COUNTS.items()
-            if count in wire.facts.usage
+            if count in reading.facts.usage
         }
     return answered
 
@@ -246,8 +247,9 @@ def _compare(
     mismatches = compare(expected, items)
     if not mismatches or adapter is None or adapter.reference is None:
         return mismatches
-    reference = adapter.reference.with_options(RunOptions.of(cell.case))
-    invented = reference.output(fixture.exchanges[0]).session.invented
+    options = RunOptions.of(cell.case)
+    own = adapter.reference.output(fixture.exchanges[0], options=options)
+    invented = own.session.invented
     return compare_with_ids(expected, items, invented) if invented else mismatches
 
 
@@ -259,13 +261,11 @@ def _judge_facts(
     options = msgspec.structs.replace(
         RunOptions.of(cell.case), attempts=partial(attempts_after, exchange, fixture.following)
     )
-    chosen = (adapter or _own(cell.column)).with_options(options)
-    judged = judge_exchange(
-        exchange, chosen, cassette=cell.case.cassette, number=cell.case.exchange
-    )
+    chosen, reading = adapter or _own(cell.column), Reading(exchange, options)
+    judged = judge_exchange(reading, chosen, cassette=cell.case.cassette, number=cell.case.exchange)
     result = result_by_facts(blank, judged, chosen, cell.aspects, _terms(cell, today))
     output = Output.of_transcript(judged.transcript) if judged.transcript else None
-    return Judgement(cell, result, fixture, output, exception=judged.exception)
+    return Judgement(cell, result, fixture, output, exception=judged.exception, reading=reading)
 
 
 def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:

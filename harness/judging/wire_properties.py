@@ -7,10 +7,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final
 
-from harness.pipeline.replay import frames_of
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
 
+from .reading import Reading
 from .results import PropertyKind, WireProperty
 from .wire_variants import field_names
 
@@ -21,14 +21,15 @@ _CHOSEN: Final = frozenset({"args", "arguments", "response", "willContinue"})
 _LINE_ENDS: Final = ((b"\r\n\r\n", "CRLF"), (b"\n\n", "LF"), (b"\r\r", "CR"))
 
 
-def properties_of(exchange: Exchange) -> tuple[WireProperty, ...]:
+def properties_of(reading: Reading) -> tuple[WireProperty, ...]:
     """Return the properties of an answer. The line ends are those of the blank lines between the
     messages of a stream; a stream of one message has the last line end. An answer whose coding
     can't be decoded has none.
     """
+    exchange = reading.exchange
     if exchange.coding_fault or exchange.size_fault:
         return ()
-    frames = frames_of(exchange)
+    frames = reading.frames
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
     framing = _framing(exchange, body, len(frames))
     properties = [WireProperty("framing", framing)]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from harness.providers import GENERATE_CONTENT, Provider
 from harness.stream.exchange import Exchange
+from harness.stream.framing import Frame
 from harness.stream.json_codec import Json, decode_json, objects_in
 
 _SNAKE: Final = frozenset(
@@ -75,24 +76,29 @@ _LINE_ENDS: Final = re.compile(r"\r\n|\r|\n")
 _decode = msgspec.json.Decoder().decode
 
 
-def variants_in(exchange: Exchange, body: bytes, provider: Provider) -> list[str]:
+def variants_in(
+    exchange: Exchange, body: bytes, provider: Provider, frames: Sequence[Frame]
+) -> list[str]:
     """Return the variants in an answer's decoded body, as phrases; [] for the documented wire. The
     framing of a program's output is its own.
     """
     if provider.program:
-        return provider.variants(body)
+        return provider.variants(body, frames)
     text = body.decode("utf-8", "replace")
     plain = text.lstrip("\ufeff")
-    messages = [message for message in _messages(plain) if isinstance(message, dict)]
+    is_documented = _is_documented_framing(text)
+    are_frames = is_documented and exchange.status < 300
+    each = [frame.json for frame in frames] if are_frames else _messages(plain)
+    messages = [message for message in each if isinstance(message, dict)]
     variants = {name for message in messages for name in _of_message(message)} - provider.framing
-    variants |= {*provider.variants(body)}
+    variants |= {*provider.variants(body, frames)}
     if (
         provider.wire == GENERATE_CONTENT
         and ("_" in text or "\\u" in text)
         and any(not _SNAKE.isdisjoint(field_names(item, _VALUES)) for item in messages)
     ):
         variants.add("snake_case")
-    if not _is_documented_framing(text):
+    if not is_documented:
         framing = {name for pattern, name in _LINES if pattern.search(text)}
         framing |= {"a BOM"} if text.startswith("\ufeff") else set()
         framing |= _of_framing(exchange, plain, messages)

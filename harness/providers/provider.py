@@ -273,9 +273,9 @@ class Provider:
     """
     framing: frozenset[str] = frozenset()
     """The variants of framing and of errors that this wire documents, or names itself."""
-    variants: Callable[[bytes], list[str]] = lambda body: []
-    """Names the ways in which a body differs from the documented wire; those of Gemini's messages
-    and of every framing are known to `harness.judging`.
+    variants: Callable[[bytes, Sequence[Frame]], list[str]] = lambda body, frames: []
+    """Names the ways in which a body, and its frames, differ from the documented wire; those of
+    Gemini's messages and of every framing are known to `harness.judging`.
     """
     fault: Callable[[Request | None, Sequence[Frame]], str] = lambda request, frames: ""
     """Returns why the messages of a body are not one whole answer to its request, in words of the

@@ -23,6 +23,7 @@ from harness.judging.aspects import ExchangeJudgement, compare_exchange, with_va
 from harness.judging.decide import decide
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
+from harness.judging.reading import Reading
 from harness.pipeline.replay import is_answer
 from harness.stream.exchange import Exchange
 from harness.stream.printable import printable, shorten
@@ -143,12 +144,15 @@ def _judge(
             return with_fields(
                 blank, verdict="not-run", sentence="the exchange has no answer of a model"
             )
-        judged = _findings(stream.id, exchange, adapter)
+        options = RunOptions(cassette=stream.id, provider=exchange.provider)
+        reading = Reading(exchange, options)
+        judged = compare_exchange(reading, adapter, cassette=stream.id)
         if judged.red:
-            judged = with_variants(judged, exchange, adapter)
-        verdict = _verdict(blank, exchange, adapter, judged)
+            judged = with_variants(judged, reading)
+        verdict = _verdict(blank, reading, adapter, judged)
         if against is not None and not judged.error:
-            verdict = _compared(verdict, judged, _findings(stream.id, exchange, against))
+            before = compare_exchange(reading, against, cassette=stream.id)
+            verdict = _compared(verdict, judged, before)
         return _with_laws(verdict, stream, adapter, settings.laws) if settings.laws else verdict
     except Exception as error:  # noqa: BLE001  # one stream must not end a sweep of millions
         kind = f"the row crashed: {type(error).__name__}"
@@ -171,12 +175,7 @@ def _description(exchange: Exchange) -> Mapping[str, object]:
     }
 
 
-def _findings(name: str, exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
-    options = RunOptions(cassette=name, provider=exchange.provider)
-    return compare_exchange(exchange, adapter.with_options(options), cassette=name)
-
-
-def _verdict(blank: Row, exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement) -> Row:
+def _verdict(blank: Row, reading: Reading, adapter: Adapter, judged: ExchangeJudgement) -> Row:
     aspects = {str(aspect): finding.verdict for aspect, finding in judged.aspects.items()}
     decision = decide(judged.findings)
     row = with_fields(blank, aspects=aspects, verdict=decision.verdict, sentence=decision.reason)
@@ -188,14 +187,14 @@ def _verdict(blank: Row, exchange: Exchange, adapter: Adapter, judged: ExchangeJ
         return row
     row = with_fields(row, sentence=red[0].sentence)
     variants = judged.variants if judged.block == "variant" else ()
-    return with_fields(row, layer=_first_layer(exchange, adapter, judged), variants=variants)
+    return with_fields(row, layer=_first_layer(reading, adapter, judged), variants=variants)
 
 
-def _first_layer(exchange: Exchange, adapter: Adapter, judged: ExchangeJudgement) -> str:
+def _first_layer(reading: Reading, adapter: Adapter, judged: ExchangeJudgement) -> str:
     """Return the lowest layer in which the first red aspect is red."""
     if adapter.by_facts:
         return "facts"
-    events = _findings(judged.cassette, exchange, EVENTS)
+    events = compare_exchange(reading, EVENTS, cassette=judged.cassette)
     return "events" if judged.red[0] in events.red else "payloads"
 
 

@@ -13,6 +13,7 @@ from harness.adapters import Adapter, AdapterError
 from harness.adapters.crash import is_crash_by_name
 from harness.facts import Aspect, AspectVerdict
 from harness.judging.aspects import ExchangeJudgement, judge_exchange
+from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange
 from tests.adapters.shims import EXCHANGE, function_adapter, program_adapter, transcript
 from tests.adapters.test_programs import LOOP
@@ -103,7 +104,7 @@ def aspects(judged: ExchangeJudgement) -> dict[Aspect, AspectVerdict]:
 
 @pytest.mark.parametrize("statement", CRASHING.values(), ids=[*CRASHING])
 def test_a_crash_is_no_error_that_names_the_reason(statement: str, tmp_path: Path) -> None:
-    judged = judge_exchange(answer("SPII"), shim(statement, tmp_path))
+    judged = judge_exchange(Reading(answer("SPII")), shim(statement, tmp_path))
     assert aspects(judged) == {
         "text": "kept",
         "finish": "raised",
@@ -118,7 +119,7 @@ def test_a_crash_is_no_error_that_names_the_reason(statement: str, tmp_path: Pat
 def test_an_error_that_is_raised_on_purpose_and_names_the_reason_is_kept(
     statement: str, tmp_path: Path
 ) -> None:
-    judged = judge_exchange(answer("SPII"), shim(statement, tmp_path))
+    judged = judge_exchange(Reading(answer("SPII")), shim(statement, tmp_path))
     assert {"text": "kept", "finish": "kept"}.items() <= aspects(judged).items()
     assert "needless_error" not in judged.aspects
 
@@ -126,7 +127,7 @@ def test_an_error_that_is_raised_on_purpose_and_names_the_reason_is_kept(
 def test_an_error_that_is_raised_on_purpose_and_does_not_name_the_reason_is_needless(
     tmp_path: Path,
 ) -> None:
-    judged = judge_exchange(answer("SPII"), shim("raise RuntimeError('oops')", tmp_path))
+    judged = judge_exchange(Reading(answer("SPII")), shim("raise RuntimeError('oops')", tmp_path))
     assert {*judged.red} == {"usage", "needless_error"}, "the native event has the reason"
     assert judged.sentence("usage") == (
         "usage raised: the adapter reports an error: RuntimeError: oops"
@@ -135,7 +136,7 @@ def test_an_error_that_is_raised_on_purpose_and_does_not_name_the_reason_is_need
 
 def test_a_crash_does_not_excuse_a_wrong_fact_before_it(tmp_path: Path) -> None:
     call = '{"functionCall": {"name": "g", "args": {}}}'
-    judged = judge_exchange(answer("SPII", parts=call), shim("KNOWN[reason]", tmp_path))
+    judged = judge_exchange(Reading(answer("SPII", parts=call)), shim("KNOWN[reason]", tmp_path))
     assert aspects(judged)["calls"] == "wrong", "the adapter gives a call of f"
 
 
@@ -143,10 +144,10 @@ def test_a_crash_is_no_report_of_a_refused_prompt(tmp_path: Path) -> None:
     refused = exchange(b'data: {"promptFeedback": {"blockReason": "SAFETY"}}\n\n')
     code = "import json\ndef replay(e):\n    raise {}\n    yield"
     crash = "KeyError('SAFETY')"
-    judged = judge_exchange(refused, function_adapter(code.format(crash), tmp_path))
+    judged = judge_exchange(Reading(refused), function_adapter(code.format(crash), tmp_path))
     assert judged.aspects["blocked"].verdict == "raised"
     report = "ValueError('blocked: SAFETY')"
-    judged = judge_exchange(refused, function_adapter(code.format(report), tmp_path))
+    judged = judge_exchange(Reading(refused), function_adapter(code.format(report), tmp_path))
     assert aspects(judged) == {"blocked": "kept"}
 
 
@@ -159,7 +160,7 @@ def test_every_exception_is_an_answer_to_a_fault_of_the_wire(
     changes: dict[str, object], tmp_path: Path
 ) -> None:
     faulty = replace(answer("SPII"), **changes)  # type: ignore[arg-type]  # any fields of the dataclass
-    judged = judge_exchange(faulty, shim("KNOWN[reason]", tmp_path))
+    judged = judge_exchange(Reading(faulty), shim("KNOWN[reason]", tmp_path))
     assert not {"needless_error", "unfinished"} & {*judged.red}
 
 
@@ -172,7 +173,7 @@ def test_every_exception_is_an_answer_to_a_body_that_can_not_be_read(
     body: bytes, tmp_path: Path
 ) -> None:
     code = "import json\ndef replay(e):\n    return [json.loads(e.body)]"
-    judged = judge_exchange(exchange(body), function_adapter(code, tmp_path))
+    judged = judge_exchange(Reading(exchange(body)), function_adapter(code, tmp_path))
     assert not judged.red
 
 
@@ -217,7 +218,7 @@ def test_a_crash_in_the_shim_is_no_crash_of_the_adapter(
         raised = transcript(adapter, answer("SPII")).raised
         assert raised is not None
         assert raised.in_shim is expected, statement
-        finding = judge_exchange(answer("SPII"), adapter).aspects["finish"]
+        finding = judge_exchange(Reading(answer("SPII")), adapter).aspects["finish"]
         assert finding.reason == ("shim-crash" if expected else "crash")
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from harness.adapters import EVENTS
 from harness.adapters.asked import Asked, SentRequest
 from harness.adapters.at import Question, at_of, line_of, question_words
 from harness.facts import ASPECTS, Finding, Transcript
 from harness.judging.aspect_run import without_unrequested
 from harness.judging.aspects import judge_exchange, wire_answer
+from harness.judging.reading import Reading
 from harness.providers import asked_features, server_tools
 from harness.stream.exchange import Exchange, Request
 from harness.stream.prompt import Prompt, ServerTool
@@ -52,7 +52,7 @@ def recorded(**members: Any) -> Exchange:
 
 def verdicts(folder: Path, exchange: Exchange, sent: dict[str, Any]) -> dict[str, str]:
     adapter = function_adapter(SHIM + f"BODY = {USER | sent!r}\n", folder, "serve: ")
-    findings = judge_exchange(exchange, adapter).aspects
+    findings = judge_exchange(Reading(exchange), adapter).aspects
     adapter.close()
     return {aspect: finding.verdict for aspect, finding in findings.items()}
 
@@ -139,12 +139,12 @@ def test_a_stored_answer_is_not_asked_of_a_client_that_asks_for_a_new_one() -> N
     body = "".join(f"data: {json.dumps(message)}\n\n" for message in (delta, end)).encode()
     exchange = replace(EXCHANGE, request=stored, reads=((None, body),), provider="openai")
     sent = SentRequest("/v1/responses", b'{"input": "Hi?"}')
-    assert set(wire_answer(exchange, EVENTS, Transcript(), sent).unasked) == set(ASPECTS)
+    assert set(wire_answer(Reading(exchange), Transcript(), sent).unasked) == set(ASPECTS)
     findings = [Finding("text", "wrong"), Finding("accepted", "wrong")]
     second = without_unrequested(findings, exchange, sent.body)
     assert {finding.verdict for finding in second} == {"not_asked"}
     asks_the_same = replace(sent, body=b"")
-    assert "text" not in wire_answer(exchange, EVENTS, Transcript(), asks_the_same).unasked
+    assert "text" not in wire_answer(Reading(exchange), Transcript(), asks_the_same).unasked
 
 
 @pytest.mark.parametrize(

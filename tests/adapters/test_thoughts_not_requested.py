@@ -11,6 +11,7 @@ import pytest
 from harness.adapters import Adapter
 from harness.adapters.at import Question, at_of, line_of
 from harness.judging.aspects import judge_exchange
+from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import EXCHANGE, URL, function_adapter, program_adapter
 
@@ -39,7 +40,7 @@ def replay(exchange):
 
 
 def judged(adapter: Adapter) -> dict[str, str]:
-    findings = judge_exchange(THINKING, adapter).aspects
+    findings = judge_exchange(Reading(THINKING), adapter).aspects
     adapter.close()
     return {aspect: finding.verdict for aspect, finding in findings.items()}
 

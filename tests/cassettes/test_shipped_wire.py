@@ -13,7 +13,7 @@ import pytest
 
 from harness.cassettes.load import load
 from harness.facts import Facts
-from harness.judging.aspects import variants_of_wire
+from harness.judging.reading import Reading
 from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 
@@ -154,7 +154,7 @@ FORMS = {
 
 def test_only_the_cases_about_proxies_have_their_forms() -> None:
     found = {place for place, (exchange, _) in answers().items() if place.startswith("openai/")}
-    of_proxies = {place for place in found if FORMS & {*variants_of_wire(answers()[place][0])}}
+    of_proxies = {place for place in found if FORMS & {*[*Reading(answers()[place][0]).variants]}}
     assert of_proxies == PROXIES
 
 

@@ -49,7 +49,7 @@ def test_the_suite_shows_each_declared_loss_and_no_other(
     adapter = replace(adapter, losses=declared, model_losses=())  # so that their use is counted
     use: dict[DeclaredLoss, bool] = {}
     for item in items:
-        judged = judge_exchange(item.exchange, adapter.with_options(item.options))
+        judged = judge_exchange(item.reading, adapter)
         found = [judged.error, *map(judged.sentence, judged.red)]
         assert (item.cassette, item.number, found) == (item.cassette, item.number, [""])
         for loss, shown in judged.losses.items():

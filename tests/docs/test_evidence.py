@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from harness.cassettes.load import load
-from harness.judging.aspects import variants_of_wire
+from harness.judging.reading import Reading
 from harness.project.suite import CASSETTES
 
 PAGE = Path(__file__).parents[2] / "docs" / "openai-compat.md"
@@ -39,5 +39,5 @@ def test_each_recording_has_one_evidence_and_one_without_is_a_variant() -> None:
     }
     assert sorted(place for places in found.values() for place in places) == sorted(exchanges)
     none = found["none, or another framing: variants"]
-    variants = [place for place, exchange in exchanges.items() if variants_of_wire(exchange)]
+    variants = [place for place, exchange in exchanges.items() if [*Reading(exchange).variants]]
     assert sorted(variants) == sorted(none)

@@ -31,6 +31,7 @@ from harness.facts import (
 )
 from harness.judging.aspect_run import JudgedExchange, judge_second_turns
 from harness.judging.aspects import judge_output
+from harness.judging.reading import Reading
 from harness.providers.second_turn import SecondTurnAspect
 from harness.stream.exchange import Exchange, Request
 from harness.stream.json_codec import Json
@@ -185,12 +186,12 @@ def judged(example: Example) -> tuple[Mapping[str, AspectVerdict], Mapping[str, 
         return result.aspects, {finding.subject: finding for finding in result.findings}
     if "model" in block:
         assert block["model"] == EVENTS.name
-        aspects = judge_output(exchange, EVENTS, Output(given)).aspects
+        aspects = judge_output(Reading(exchange), EVENTS, Output(given)).aspects
     else:
         sent = [request_of(fact["sent"]) for fact in given if "sent" in fact]
         output = Output.of_transcript(transcript_of([fact for fact in given if "sent" not in fact]))
         output = replace(output, request=sent[0] if sent else None)
-        aspects = judge_output(exchange, stated, output).aspects
+        aspects = judge_output(Reading(exchange), stated, output).aspects
     return {aspect: finding.verdict for aspect, finding in aspects.items()}, aspects
 
 

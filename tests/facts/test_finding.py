@@ -43,6 +43,7 @@ from harness.judging.judge import Cell, judge
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
 from harness.judging.questions.comparison import found
+from harness.judging.reading import Reading
 from harness.judging.results import Result, decode, encode
 from harness.pipeline.replay import replay
 from harness.providers.gemini.facts import read_messages
@@ -140,7 +141,7 @@ def result_of_case(given: Json, expected: Json, exchange: Exchange) -> Result:
 
 
 def of_adapter(adapter: Adapter, exchange: Exchange = HELLO) -> list[Finding]:
-    return judge_exchange(exchange, adapter).findings
+    return judge_exchange(Reading(exchange), adapter).findings
 
 
 def hung() -> Adapter:

@@ -20,7 +20,7 @@ from harness.facts import (
     read_losses,
 )
 from harness.judging.aspects import compare_output
-from tests.support.facts import EXCHANGE
+from tests.support.facts import reading_of
 from tests.support.facts_adapters import facts_adapter
 from tests.support.wire_answers import answer, call_part, frame
 
@@ -29,7 +29,9 @@ def judged(wire: WireAnswer, declared: str, *facts: Fact) -> dict[str, str]:
     """The verdicts that are not kept, with the declared losses."""
     adapter = replace(facts_adapter(lambda transcript: transcript), losses=read_losses(declared))
     output = Output.of_transcript(Transcript((Entry(None, facts),)))
-    aspects = compare_output(EXCHANGE, adapter, output, answer=wire).aspects
+    reading = reading_of(wire.facts)
+    reading.interrupted = wire.interrupted
+    aspects = compare_output(reading, adapter, output).aspects
     return {name: each.verdict for name, each in aspects.items() if each.verdict != "kept"}
 
 

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from harness import Exchange
-from harness.adapters import ADAPTERS, EVENTS, Adapter, AdapterError, Output, RunOptions
+from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
 from harness.adapters.adapter import FACTS, Effort
 from harness.facts import (
     RUN,
@@ -28,7 +28,6 @@ from harness.facts import (
     Thought,
     Transcript,
     Usage,
-    WireAnswer,
     ends_in_call,
     finish_class,
 )
@@ -38,10 +37,10 @@ from harness.judging.aspects import (
     compare_output,
     provider_of,
     transcript_of,
-    wire_answer,
 )
 from harness.judging.judge import Cell
 from harness.judging.laws import LAWS
+from harness.judging.reading import Reading
 from harness.pipeline.request import ask
 from harness.providers.second_turn import result_text
 from harness.stream.generation import ToolOutcome, TranslationError
@@ -147,16 +146,15 @@ def in_own_words(transcript: Transcript, payloads: list[Any]) -> Transcript:
 
 
 @kept_by_exchange
-def wire_of(exchange: Exchange, provider: str | None, tool_code: bool | None) -> WireAnswer:
-    """The facts of the wire, which are the same for each adapter that asks once."""
-    options = RunOptions(provider=provider, tool_code=tool_code)
-    return wire_answer(exchange, EVENTS.with_options(options), Transcript())
+def reading_of(exchange: Exchange, provider: str | None, tool_code: bool | None) -> Reading:
+    """The reading of the answer, which is the same for each adapter."""
+    return Reading(exchange, RunOptions(provider=provider, tool_code=tool_code))
 
 
 def judged(exchange: Exchange, adapter: Adapter, output: Output) -> ExchangeJudgement:
     options = adapter.options
-    answer = wire_of(exchange, options.provider, options.tool_code)
-    return compare_output(exchange, adapter, output, answer=answer)
+    reading = reading_of(exchange, options.provider, options.tool_code)
+    return compare_output(reading, adapter, output)
 
 
 def red_aspects(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> set[str]:

@@ -12,6 +12,7 @@ from harness.adapters import Adapter, Output, RunOptions
 from harness.adapters.adapter import FACTS
 from harness.facts import Call, Entry, Fact, Finish, Text, Transcript, Usage, facts_of_account
 from harness.judging.aspects import judge_exchange, provider_of
+from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange
 from tests.faulty.faults import CASSETTE
 
@@ -72,7 +73,9 @@ def adapter_with(change: Change) -> Adapter:
 def red_aspects(wire: str, change: Change) -> set[str]:
     exchanges = [each for name in CASSETTES[wire] for each in CASSETTE(name).exchanges]
     return {
-        aspect for each in exchanges for aspect in judge_exchange(each, adapter_with(change)).red
+        aspect
+        for each in exchanges
+        for aspect in judge_exchange(Reading(each), adapter_with(change)).red
     }
 
 

@@ -15,6 +15,7 @@ from harness.adapters import Adapter
 from harness.facts import Finding, read_losses
 from harness.judging.aspect_run import JudgedExchange, judge_items, judge_second_turns
 from harness.judging.aspects import ExchangeJudgement, compare_exchange
+from harness.judging.reading import Reading
 from harness.judging.results import Result
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
@@ -49,7 +50,7 @@ def sends(contents: list[Any], folder: Path) -> Adapter:
 
 
 def judged(adapter: Adapter, exchange: Exchange = EXCHANGE) -> ExchangeJudgement:
-    return compare_exchange(exchange, adapter)
+    return compare_exchange(Reading(exchange), adapter)
 
 
 def accepted(adapter: Adapter, exchange: Exchange = EXCHANGE) -> Finding:

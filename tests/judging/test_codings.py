@@ -19,6 +19,7 @@ from harness.cli.main import main
 from harness.judging.aspects import judge_exchange
 from harness.judging.laws.judge import cells as law_cells
 from harness.judging.laws.judge import judge_law
+from harness.judging.reading import Reading
 from harness.stream import decompression
 from harness.stream.decompression import Unpacker, unpack_before_fault
 
@@ -162,10 +163,10 @@ def test_an_answer_above_the_limit_of_a_message_is_an_error_that_says_so(
 ) -> None:
     monkeypatch.setattr("harness.stream.exchange.MAX_FRAME", len(BODY) - 4)
     exchange = Exchange(None, 200, {}, ((None, BODY * 2),), provider="gemini-api", generates=True)
-    judged = judge_exchange(exchange, EVENTS)
+    judged = judge_exchange(Reading(exchange), EVENTS)
     limit = f"{len(BODY) - 4:,}"
     assert judged.error == (
         f"a line of the answer has more than {limit} bytes, the limit of a message"
     )
     monkeypatch.setattr("harness.stream.exchange.MAX_FRAME", len(BODY))
-    assert not judge_exchange(exchange, EVENTS).error
+    assert not judge_exchange(Reading(exchange), EVENTS).error

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from harness.adapters import EVENTS
 from harness.facts import (
     Call,
     Entry,
@@ -30,6 +29,7 @@ from harness.judging.excerpts import (
     excerpts_of_answer,
     excerpts_of_request,
 )
+from harness.judging.reading import Reading
 from harness.judging.results import LayerView
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
@@ -42,7 +42,7 @@ def answer(*frames: Json) -> Exchange:
 
 
 def wire_view(finding: Finding, *frames: Json) -> LayerView:
-    excerpts = excerpts_of_answer([finding], answer(*frames), Transcript())
+    excerpts = excerpts_of_answer([finding], Reading(answer(*frames)), Transcript())
     return excerpts[finding.subject][0]
 
 
@@ -64,10 +64,10 @@ def test_a_lost_value_of_a_header_is_shown_in_its_header() -> None:
     wire = {"missing": 1, "of": 1, "first": "priority"}
     finding = Finding("billing", "lost", "values-missing", wire)
     exchange = replace(answer({"line": 1}), headers=tier)
-    view = excerpts_of_answer([finding], exchange, Transcript())["billing"][0]
+    view = excerpts_of_answer([finding], Reading(exchange), Transcript())["billing"][0]
     assert view.lines == ("X-Gemini-Service-Tier: priority",)
     in_body = replace(answer({"tier": "priority"}), headers=tier)
-    view = excerpts_of_answer([finding], in_body, Transcript())["billing"][0]
+    view = excerpts_of_answer([finding], Reading(in_body), Transcript())["billing"][0]
     assert view.lines == (r'data: {"tier": "priority"}\n\n',)
 
 
@@ -81,7 +81,7 @@ def test_the_event_of_a_finish_or_a_count_is_the_last_one_that_states_it() -> No
         Finding("finish", "lost", "finish", "MAX_TOKENS", "stop"),
         Finding("usage", "wrong", "counts", {"input": 3}, {"input": 2}),
     ):
-        _, native, _ = excerpts_of_answer([finding], answer({}), Transcript(entries))[
+        _, native, _ = excerpts_of_answer([finding], Reading(answer({})), Transcript(entries))[
             finding.subject
         ]
         assert native.first == 1
@@ -104,9 +104,9 @@ def test_an_exception_in_a_stream_shows_the_message_at_which_it_was_raised(
     entries = (Entry({"n": 1}, (Text("Hi"),)), Entry({"n": 2}, (Text("!"),)))
     transcript = Transcript(entries, Raised("KeyError", "'signature'", crash=True))
     finding = Finding("text", "raised", "crash", adapter={"words": "KeyError", "type": "KeyError"})
-    (found,) = at_next_message([finding], answer(*frames), transcript)
+    (found,) = at_next_message([finding], Reading(answer(*frames)), transcript)
     assert found.place.message == message
-    assert excerpts_of_answer([found], answer(*frames), transcript)["text"][0].first == 2
+    assert excerpts_of_answer([found], Reading(answer(*frames)), transcript)["text"][0].first == 2
     assert found.note.endswith(message)
     assert (found.group == finding.group) == (not message)
 
@@ -126,7 +126,7 @@ def test_the_event_of_a_call_whose_id_is_lost_is_that_of_the_call() -> None:
         (Finding("ids", "lost", "ids-missing", {"missing": 1, "of": 3, "first": "x7"}), 0),
         (Finding("finish", "lost", "no-finish", "STOP"), None),
     ):
-        _, native, _ = excerpts_of_answer([lost], answer({}), transcript)[lost.subject]
+        _, native, _ = excerpts_of_answer([lost], Reading(answer({})), transcript)[lost.subject]
         assert native.first == first
 
 
@@ -163,7 +163,7 @@ def test_the_lines_of_the_wire_are_its_bytes_with_their_line_ends(
 ) -> None:
     exchange = Exchange(None, 200, {}, ((None, body),), provider="gemini-api", generates=True)
     finding = Finding("finish", "lost", "no-finish", "STOP")
-    view = excerpts_of_answer([finding], exchange, Transcript())["finish"][0]
+    view = excerpts_of_answer([finding], Reading(exchange), Transcript())["finish"][0]
     assert list(view.lines) == lines
 
 
@@ -181,8 +181,8 @@ def test_the_excerpt_begins_at_the_first_piece_that_is_lost() -> None:
     )
     kept = (pieces[0], *pieces[2:])
     transcript = Transcript(tuple(Entry({"text": piece}, (Text(piece),)) for piece in kept))
-    judged = judge_transcript(wire_answer(exchange, EVENTS, transcript), transcript)
-    views = excerpts_of_answer(judged.values(), exchange, transcript)["text"]
+    judged = judge_transcript(wire_answer(Reading(exchange), transcript), transcript)
+    views = excerpts_of_answer(judged.values(), Reading(exchange), transcript)["text"]
     assert [view.layer for view in views] == ["frames", "native", "facts"]
     assert [view.first for view in views] == [1, 1, 0]
 
@@ -191,8 +191,8 @@ def test_only_red_findings_of_aspects_have_an_excerpt() -> None:
     kept = Finding("text", "kept")
     declared = Finding("ids", "not_carried", "declared", "ids")
     findings = [kept, declared, error_finding("it hung")]
-    assert excerpts_of_answer(findings, answer({}), Transcript()) == {}
-    assert excerpts_of_request(findings, answer({}), {"contents": []}) == {}
+    assert excerpts_of_answer(findings, Reading(answer({})), Transcript()) == {}
+    assert excerpts_of_request(findings, Reading(answer({})), {"contents": []}) == {}
 
 
 def test_a_request_has_a_line_for_each_content() -> None:
@@ -208,7 +208,7 @@ def test_a_request_has_a_line_for_each_content() -> None:
         (request, lines),
         ({"request": request}, tuple(f"request.{line}" for line in lines)),
     ):
-        wire, requests = excerpts_of_request([lost], answer({}), sent)["text"]
+        wire, requests = excerpts_of_request([lost], Reading(answer({})), sent)["text"]
         assert (wire.layer, requests.layer, requests.lines) == ("frames", "requests", shown)
 
 
@@ -227,7 +227,7 @@ def test_the_marked_line_of_a_request_is_the_content_of_the_call() -> None:
     facts = Facts(calls=[("f", {}), ("f", {})], marks=[(None, None), (None, "U0lH")])
     finding = judge_second_turn(facts, request)["signatures"]
     assert (finding.reason, finding.place) == ("signature-not-sent", Place(call=2, content=2))
-    _, requests = excerpts_of_request([finding], answer({}), request)["signatures"]
+    _, requests = excerpts_of_request([finding], Reading(answer({})), request)["signatures"]
     assert requests.first == 4
     assert requests.lines[4 - requests.start].startswith("contents[2] ")
 
@@ -236,7 +236,7 @@ def test_the_exception_of_a_run_is_a_line_of_the_native_events() -> None:
     raised = Raised("KeyError", "'args'", None)
     transcript = Transcript((Entry({"n": 1}, (Call(None, "weather", {}),)),), raised=raised)
     lost = Finding("calls", "lost", "calls-missing", {"first": call_value("weather", {})})
-    _, native, facts = excerpts_of_answer([lost], answer({}), transcript)["calls"]
+    _, native, facts = excerpts_of_answer([lost], Reading(answer({})), transcript)["calls"]
     assert native.lines == ('{"n": 1}', "raised KeyError: 'args'")
     assert (facts.lines, facts.first) == (
         ('{"call": {"id": null, "name": "weather", "arguments": {}}}',),

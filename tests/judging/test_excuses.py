@@ -12,6 +12,7 @@ import pytest
 from harness.adapters import EVENTS, Output
 from harness.facts import Call, Entry, Error, Fact, Finish, Text, Thought, Transcript, Usage
 from harness.judging.aspects import ExchangeJudgement, judge_output
+from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange, Request
 
 URL = "https://api.openai.com/v1/chat/completions"
@@ -37,7 +38,7 @@ def judged(answer: Exchange, facts: Sequence[Fact]) -> ExchangeJudgement:
     native = [fact.id for fact in facts if isinstance(fact, Call)]
     transcript = Transcript((Entry(native, tuple(facts)),))
     output = Output.of_transcript(transcript)
-    return judge_output(answer, replace(EVENTS, name="tested"), output)
+    return judge_output(Reading(answer), replace(EVENTS, name="tested"), output)
 
 
 TEXT = message({"content": "Oslo"})

@@ -14,6 +14,7 @@ from harness.adapters import RunOptions
 from harness.cassettes.load import load
 from harness.facts import Call, Fact, Text
 from harness.judging.aspects import judge_exchange
+from harness.judging.reading import Reading
 from tests.support.facts_adapters import Change, facts_adapter, with_facts
 
 FOLDER = Path(__file__).parents[2] / "cassettes"
@@ -28,7 +29,9 @@ def red(change: Change) -> dict[str, list[str]]:
         for number, exchange in enumerate(exchanges, 1):
             options = RunOptions(provider=name.partition("/")[0])
             adapter = facts_adapter(change).with_options(options)
-            judged[f"{name.partition('/')[0]}:{number}"] = judge_exchange(exchange, adapter).red
+            judged[f"{name.partition('/')[0]}:{number}"] = judge_exchange(
+                Reading(exchange), adapter
+            ).red
     return judged
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from harness.judging.wire_variants import variants_in
-from harness.providers import PROVIDERS
+from harness.adapters import RunOptions
+from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange, Request
 
 
@@ -16,7 +17,11 @@ def variants(
     body: str, status: int = 200, end: str = "complete", wire: str = "gemini-api"
 ) -> list[str]:
     exchange = Exchange(None, status, {}, ((None, body.encode()),), end)  # type: ignore[arg-type]  # the rows name only ends
-    return variants_in(exchange, body.encode(), PROVIDERS[wire])
+    return of(exchange, wire)
+
+
+def of(exchange: Exchange, wire: str = "gemini-api") -> list[str]:
+    return [*Reading(exchange, RunOptions(provider=wire)).variants]
 
 
 def events(*messages: Any, end: str = "\r\n\r\n") -> str:
@@ -85,9 +90,8 @@ def test_a_refusal_as_an_array_is_a_variant() -> None:
 def test_a_document_instead_of_events_is_a_variant() -> None:
     body = json.dumps(reply(TEXT, finishReason="STOP")).encode()
     asked = Exchange(None, 200, {}, ((None, body),), "complete", streamed=True)
-    assert variants_in(asked, body, PROVIDERS["gemini-api"]) == ["one document instead of events"]
-    refused = json.dumps(ERROR).encode()
-    assert variants_in(asked, refused, PROVIDERS["gemini-api"]) == []
+    assert of(asked) == ["one document instead of events"]
+    assert of(replace(asked, reads=((None, json.dumps(ERROR).encode()),))) == []
 
 
 def test_blank_lines_may_differ_in_their_line_ends() -> None:
@@ -123,7 +127,7 @@ def test_candidates_that_the_request_asked_for_are_no_variant(
     request = request_body and Request("POST", "/", {}, json.dumps(request_body).encode())
     body = events(SEVERAL).encode()
     exchange = Exchange(request, 200, {}, ((None, body),), "complete")
-    assert variants_in(exchange, body, PROVIDERS["gemini-api"]) == expected
+    assert of(exchange) == expected
 
 
 def chat(delta: dict[str, Any], **choice: Any) -> dict[str, Any]:

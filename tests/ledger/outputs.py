@@ -101,21 +101,21 @@ def record(adapter: Adapter, items: Sequence[JudgedExchange]) -> Lines:
     """Run an adapter on all exchanges, in both turns."""
 
     def first(item: JudgedExchange) -> dict[str, Any]:
-        output = adapter.with_options(item.options).output(item.exchange)
+        output = adapter.with_options(item.reading.options).output(item.exchange)
         assert output.transcript is not None
         return json_of(output.transcript)
 
     def second(item: JudgedExchange) -> Any:
         assert adapter.second_request is not None
-        body = adapter.second_request(item.exchange, item.options)
+        body = adapter.second_request(item.exchange, item.reading.options)
         return {"reason": body} if isinstance(body, str) else {"body": body.decode()}
 
     lines: Lines = {}
     for item in items:
-        key = key_of(item.exchange, item.options)
+        key = key_of(item.exchange, item.reading.options)
         lines[key] = {"first": attempted(partial(first, item))}
     for item in items_with_second_turn(items, adapter):
-        key = key_of(item.exchange, item.options)
+        key = key_of(item.exchange, item.reading.options)
         lines[key]["second"] = attempted(partial(second, item))
     return lines
 
@@ -155,7 +155,7 @@ class Stored:
 
     def knows(self, item: JudgedExchange, turn: str = "first") -> bool:
         """Whether an output of the exchange is stored."""
-        return turn in self.lines.get(key_of(item.exchange, item.options), {})
+        return turn in self.lines.get(key_of(item.exchange, item.reading.options), {})
 
     def _run(self, exchange: Exchange, options: RunOptions) -> Output:
         return Output.of_transcript(transcript_of_json(self._line(exchange, options, "first")))

@@ -150,7 +150,7 @@ def laws(part: int) -> Verdicts:
     adapters = [*ADAPTERS.values()]
     given: Verdicts = defaultdict(dict)
     for item in shipped()[part::PARTS]:
-        if int(key_of(item.exchange, item.options)[0], 16) % 2:
+        if int(key_of(item.exchange, item.reading.options)[0], 16) % 2:
             continue
         for cell in law_cells(item.cassette, [item.exchange], adapters):
             result = judge_law(cell).result

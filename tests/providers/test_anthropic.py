@@ -9,7 +9,7 @@ import pytest
 from msgspec import to_builtins
 
 from harness.cassettes import Exchange
-from harness.judging.aspects import variants_of_wire
+from harness.judging.reading import Reading
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider, with_provider
 from harness.providers.anthropic.order import is_in_order
 from harness.providers.plain_events import gather_events
@@ -255,7 +255,7 @@ def test_an_http_error_has_its_type_as_status() -> None:
 def test_variants_of_the_wire(messages: list[Json], variants: list[str]) -> None:
     body = b"".join(b"data: " + json.dumps(message).encode() + b"\n\n" for message in messages)
     exchange = with_provider(Exchange(None, 200, {}, ((None, body),), "complete"))
-    assert variants_of_wire(exchange) == variants
+    assert [*Reading(exchange).variants] == variants
 
 
 def test_order() -> None:

@@ -13,7 +13,8 @@ import harness
 from harness.cassettes import Exchange, Request
 from harness.cassettes.yaml import parse
 from harness.facts import Call, Entry, Transcript
-from harness.judging.aspects import judge_exchange, variants_of_wire
+from harness.judging.aspects import judge_exchange
+from harness.judging.reading import Reading
 from harness.pipeline.replay import frames_of
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider
 from harness.providers.interactions.messages import FINISHES, WAITING
@@ -247,7 +248,7 @@ def test_a_field_of_another_type_is_judged_like_no_field(field: str, value: Json
     exchange = Exchange(None, 200, {}, ((None, body),), provider="interactions", generates=True)
     called = (Call("abc", "f", {}),)
     adapter = facts_adapter(lambda _: Transcript((Entry({"x": 1}, called),)))
-    assert judge_exchange(exchange, adapter).aspects["calls"].verdict in ("kept", "wrong")
+    assert judge_exchange(Reading(exchange), adapter).aspects["calls"].verdict in ("kept", "wrong")
 
 
 def test_an_array_of_events_is_read_like_the_events() -> None:
@@ -404,7 +405,7 @@ def test_the_shipped_streams_are_the_documented_wire() -> None:
                 continue
             cassette = harness.load(ROOT / "cassettes" / f"{case['cassette']}.yaml")
             exchange = cassette.exchanges[case.get("exchange", 1) - 1]
-            if variants := variants_of_wire(exchange):
+            if variants := [*Reading(exchange).variants]:
                 by_case[f"{path.stem}::{case['case']}"] = variants
     assert by_case == VARIANTS
 

@@ -12,6 +12,7 @@ import pytest
 from harness import Exchange, replay
 from harness.adapters import EVENTS, RunOptions
 from harness.judging.aspects import judge_exchange
+from harness.judging.reading import Reading
 
 Message = dict[str, Any]
 OF_RESPONSE = {"id": "resp_a", "object": "response", "model": "m", "output": []}
@@ -142,7 +143,7 @@ def test_a_new_value_is_an_event_and_no_unknown_one(name: str) -> None:
     exchange = Exchange(None, 200, {}, ((None, body),), provider=provider, generates=True)
 
     events = replay(exchange, layer="events", provider=provider)
-    judged = judge_exchange(exchange, EVENTS.with_options(RunOptions(provider=provider)))
+    judged = judge_exchange(Reading(exchange, RunOptions(provider=provider)), EVENTS)
 
     assert expected in [
         {key: value for key, value in event.items() if key in expected} for event in events

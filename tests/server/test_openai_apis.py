@@ -11,7 +11,6 @@ import httpx2
 import pytest
 
 from harness import load
-from harness.adapters import ADAPTERS
 from harness.adapters.reply import Reply
 from harness.adapters.wires import read_reply, text_of_bytes
 from harness.cassettes import Exchange
@@ -19,6 +18,7 @@ from harness.dialects import DIALECTS
 from harness.dialects.dialect import HttpApi
 from harness.facts import Entry, Transcript, read_losses
 from harness.judging.aspects import judge_transcript, wire_answer
+from harness.judging.reading import Reading
 from harness.pipeline.replay import Normalized
 from harness.server import Server, serve
 from harness.stream.session import Session
@@ -53,7 +53,7 @@ def findings(
     reply.add(Entry(native or text_of_bytes(b"".join(map(writer.event, payloads)))))
     read_reply(reply, wire, streamed=streamed)
     transcript = Transcript(tuple(reply.entries), raised=reply.raised)
-    answer = wire_answer(recorded, ADAPTERS["unified-llm"], transcript)
+    answer = wire_answer(Reading(recorded), transcript)
     for aspect, finding in judge_transcript(answer, transcript).items():
         if finding.red and not any(loss.covers(aspect, answer, finding) for loss in LOSSES):
             yield aspect, finding.sentence

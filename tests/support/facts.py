@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.adapters import ADAPTERS, EVENTS, Output
-from harness.facts import Facts, WireAnswer
+from harness.adapters import ADAPTERS, EVENTS, Output, RunOptions
+from harness.facts import Facts
 from harness.judging.aspects import compare_output
+from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
@@ -34,6 +35,13 @@ def gather(
     return adapter.facts(_output(payloads, signatures))
 
 
+def reading_of(wire: Facts, provider: str = "gemini-api") -> Reading:
+    """The reading of an answer with these facts."""
+    reading = Reading(EXCHANGE, RunOptions(provider=provider))
+    reading.facts, reading.readable = wire, None
+    return reading
+
+
 def losses(
     wire: Facts,
     payloads: Sequence[dict[str, Any]],
@@ -47,7 +55,7 @@ def losses(
     ``program``: the wire is the output of a program.
     """
     adapter = EVENTS if dialect == "events" else ADAPTERS[dialect]
-    end = "cut" if interrupted else "complete"
-    answer = WireAnswer(wire, end, interrupted=interrupted, program=program)
-    judged = compare_output(EXCHANGE, adapter, _output(payloads, signatures), answer=answer)
+    reading = reading_of(wire, "agy" if program else "gemini-api")
+    reading.interrupted = interrupted
+    judged = compare_output(reading, adapter, _output(payloads, signatures))
     return [judged.error] if judged.error else [*map(judged.sentence, judged.red)]

@@ -10,6 +10,7 @@ from typing import Any
 from harness import replay
 from harness.adapters import EVENTS, RunOptions
 from harness.judging.aspects import judge_exchange
+from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange
 from tests.readers import READERS, compare
 
@@ -58,9 +59,8 @@ def _outcomes(provider: str, root: Root, sample: Sample) -> Iterator[str]:
     if provider in READERS:
         differ = bool(compare(exchange.body, exchange))
     else:
-        differ = bool(
-            judge_exchange(exchange, EVENTS.with_options(RunOptions(provider=provider))).red
-        )
+        reading = Reading(exchange, RunOptions(provider=provider))
+        differ = bool(judge_exchange(reading, EVENTS).red)
     if differ:
         yield "reader and oracle differ"
 

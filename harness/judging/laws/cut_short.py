@@ -14,8 +14,9 @@ from harness.facts import Aspect, Facts
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
-from ..aspects import facts_of, judge_exchange, provider_of, variants_of_wire
+from ..aspects import facts_of, judge_exchange, provider_of
 from ..metamorphic.reads import seeded, shortened
+from ..reading import Reading
 from .law import Breach, Law, difference, shown
 from .loss import judged, unknown_model
 
@@ -52,7 +53,7 @@ def prefix_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 def _with_aspect(breach: Breach, adapter: Adapter) -> Breach:
     """Return the breach with the first lost aspect of its sentence."""
-    judgement = judge_exchange(breach.exchange, adapter)
+    judgement = judge_exchange(Reading(breach.exchange, adapter.options), adapter)
     for aspect in judgement.red:
         if aspect in _OF_BEGINNINGS:
             return replace(breach, aspect=aspect, group=judgement.aspects[aspect].group)
@@ -122,7 +123,7 @@ def _aspects_of_beginning(exchange: Exchange, adapter: Adapter) -> Judge:
     aspects = {*_OF_BEGINNINGS} - {*judged(exchange, adapter).red}
 
     def judge(short: Exchange) -> str:
-        if variants_of_wire(replace(short, end="complete"), adapter.options.provider):
+        if Reading(replace(short, end="complete"), adapter.options).variants:
             return ""  # it ends inside an event, and a client may drop such an event
         try:
             judgement = judged(short, adapter)

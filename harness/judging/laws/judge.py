@@ -17,6 +17,7 @@ from harness.stream.exchange import Exchange, Origin
 from ..aspects import judge_exchange
 from ..decide import Known, Terms, decide
 from ..facts_cells import known_failure, known_use
+from ..reading import Reading
 from ..results import Result
 from . import LAWS, Law
 from .law import Breach
@@ -242,5 +243,6 @@ def _features_of_facts(breach: Breach, adapter: Adapter) -> tuple[str, ...]:
     """Return the features of a case that is red for a breach: that of its aspect, or those of all
     red aspects of its exchange.
     """
-    red = (breach.aspect,) if breach.aspect else judge_exchange(breach.exchange, adapter).red
+    reading = Reading(breach.exchange, adapter.options)
+    red = (breach.aspect,) if breach.aspect else judge_exchange(reading, adapter).red
     return tuple(dict.fromkeys(FEATURE_OF[aspect] for aspect in red))

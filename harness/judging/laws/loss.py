@@ -10,7 +10,8 @@ from harness.adapters import Adapter, AdapterError
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
-from ..aspects import ExchangeJudgement, compare_output, judge_exchange, variants_of_wire
+from ..aspects import ExchangeJudgement, compare_output, judge_exchange
+from ..reading import Reading
 from .law import Breach, Law
 
 
@@ -19,7 +20,7 @@ def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     their event model.
     """
     output = adapter.output(exchange)
-    judgement = compare_output(exchange, adapter, output)
+    judgement = compare_output(Reading(exchange, adapter.options), adapter, output)
     if judgement.error:
         return as_reference([judgement.error], exchange, adapter)
     breaches = as_reference(list(map(judgement.sentence, judgement.red)), exchange, adapter)
@@ -38,7 +39,7 @@ def judged(exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
     """Return the judgement of an adapter that states its facts. Raises `AdapterError` if there is
     no output to judge.
     """
-    judgement = judge_exchange(exchange, adapter)
+    judgement = judge_exchange(Reading(exchange, adapter.options), adapter)
     if judgement.error:
         raise AdapterError(judgement.error)
     return judgement
@@ -56,7 +57,7 @@ def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> l
 def unknown_model(exchange: Exchange, adapter: Adapter) -> str:
     """Return the reason why a law about the meaning of payloads does not apply, or ""."""
     if adapter.by_facts:
-        variants = ", ".join(variants_of_wire(exchange, adapter.options.provider))
+        variants = ", ".join(Reading(exchange, adapter.options).variants)
         return variants and f"the answer is not the documented wire: {variants}"
     if adapter.facts:
         return ""

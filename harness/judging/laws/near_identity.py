@@ -15,7 +15,8 @@ from harness.providers.provider import Mirror
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json, same_json
 
-from ..aspects import provider_of, variants_of_wire, wire_facts
+from ..aspects import provider_of, wire_facts
+from ..reading import Reading
 from .law import Breach, Law, shown
 
 
@@ -57,7 +58,7 @@ def no_mirror(exchange: Exchange, adapter: Adapter) -> str:
         return "the answer has no good end and no error of the wire"
     if facts.unreadable:
         return "a part of the answer is not a message of the wire"
-    if variants := variants_of_wire(exchange):
+    if variants := Reading(exchange, adapter.options).variants:
         return f"the answer is not the documented wire: {', '.join(variants)}"
     ids = [call_id for call_id, _ in facts.marks]
     return "calls have no ids of their own" if None in ids or len({*ids}) < len(ids) else ""

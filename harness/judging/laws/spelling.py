@@ -11,9 +11,10 @@ from harness.facts import Facts
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
-from ..aspects import provider_of, variants_of_wire
+from ..aspects import provider_of
 from ..metamorphic.catalogue import WireVariant, spellings_of
 from ..metamorphic.reads import plain
+from ..reading import Reading
 from .law import Breach, Law, differing
 
 SAME_WIRE = ("lf", "crlf", "cr", "sse")
@@ -90,7 +91,8 @@ def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVaria
     original = plain(exchange)
     names: tuple[str, ...] = SAME_WIRE[:2]
     if adapter.by_facts and _only_events(original.body):
-        names = SAME_WIRE[:2] if variants_of_wire(original, adapter.options.provider) else OF_FACTS
+        variants = Reading(original, adapter.options).variants
+        names = SAME_WIRE[:2] if variants else OF_FACTS
     elif original.body.startswith(b"data:") and not adapter.by_facts:
         names = SAME_WIRE
     for variant in spellings_of(exchange, provider_of(exchange, adapter)):

@@ -25,7 +25,6 @@ from harness.stream.sample_media import WEB, address_of, medium_bytes
 
 from ..accepted import judge_request
 from ..aspect_run import JudgedExchange, LossUse, items_with_second_turn, judge_history
-from ..aspects import wire_answer
 from ..decide import decide
 from ..results import Result as Row
 from .comparison import Comparison, SentPrompt, all_parts, found, functions_of
@@ -327,12 +326,9 @@ def _judged_second(
     """Return the findings about the answer in a second request, and whether the API accepts the
     request.
     """
-    exchange = recorded.exchange
-    adapter = adapter.with_options(recorded.options)
-    facts = wire_answer(exchange, adapter, Transcript()).facts
     first = Transcript(asks_thoughts=reaction.asks_thoughts, doubles=reaction.doubles)
-    findings = judge_history(exchange, adapter, facts, body, first, use)
-    asked = AskedExchange(exchange, recorded.options, turn=2)
+    findings = judge_history(recorded.reading, adapter, body, first, use)
+    asked = AskedExchange(recorded.exchange, recorded.reading.options, turn=2)
     return [*findings, judge_request(request, asked, adapter)]
 
 

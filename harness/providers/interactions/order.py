@@ -5,10 +5,10 @@ wire.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from harness.stream.framing import frames_of_body
+from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
 from .messages import STOPS, is_batch, is_removed
@@ -37,9 +37,8 @@ stream, of a step that began before. No step is open when the answer is complete
 """
 
 
-def variants_in(body: bytes) -> list[str]:
+def variants_in(body: bytes, frames: Sequence[Frame]) -> list[str]:
     """Return the variants in a body, in words; none for the documented wire."""
-    frames = frames_of_body(body)
     messages = [frame.json if frame.raw is None else frame.raw.strip() for frame in frames]
     variants = set()
     if any(type(message) is dict and is_removed(message) for message in messages):

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from harness.stream.exchange import Request
-from harness.stream.framing import Frame, frames_of_body
+from harness.stream.framing import Frame
 from harness.stream.json_codec import Json, objects_in
 
 from ..openai_compat.normalizer import OBJECTS
@@ -28,9 +28,8 @@ _IN_ITEM: Final = re.compile(
 _TEXT: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
 
 
-def variants_in(body: bytes) -> list[str]:
+def variants_in(body: bytes, frames: Sequence[Frame]) -> list[str]:
     """Return the variants in a body, in words; none for the documented wire."""
-    frames = frames_of_body(body)
     messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
     ended = [str(frame.raw).strip() for frame in frames if frame.raw is not None]
     if any(map(is_response, messages)):

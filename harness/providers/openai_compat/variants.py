@@ -6,16 +6,16 @@ of each recording.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harness.stream.framing import frames_of_body
+from harness.stream.framing import Frame
 from harness.stream.json_codec import decode_object, objects_in
 
 
-def variants_in(body: bytes) -> list[str]:
+def variants_in(body: bytes, frames: Sequence[Frame]) -> list[str]:
     """Return the forms without evidence in a body, in words; none for the documented wire."""
-    messages = [frame.json for frame in frames_of_body(body) if isinstance(frame.json, dict)]
+    messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
     choices = [
         choice
         for message in messages

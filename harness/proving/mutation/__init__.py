@@ -26,6 +26,7 @@ from harness.judging.aspects import compare_output, judge_output, read_raw_facts
 from harness.judging.decide import Terms
 from harness.judging.facts_cells import ALWAYS, concerns, result_by_facts
 from harness.judging.judge import Cell, Fixture, NormalizedOnce, resolve_fixture, run_cell
+from harness.judging.reading import Reading
 from harness.judging.results import Result
 from harness.pipeline.conversation import expected_requests
 from harness.specs.matching import bindings_of
@@ -266,7 +267,7 @@ def _mutants_of_items(
     proof.controls += 1
     chosen = adapter or ADAPTERS[cell.column]
     observe = (
-        make_observer(fixture.exchanges[0], chosen.with_options(RunOptions.of(cell.case)), output)
+        make_observer(Reading(fixture.exchanges[0], RunOptions.of(cell.case)), chosen, output)
         if cell.layer == "payloads" and not only
         else None
     )
@@ -286,13 +287,13 @@ def _mutants_of_facts(
     cell: Cell, fixture: Fixture, adapter: Adapter, proof: Proof
 ) -> Iterator[Mutant]:
     """Yield the mutants of facts. The case kills a mutant if an aspect of its features is red."""
-    exchange, chosen = fixture.exchanges[0], adapter.with_options(RunOptions.of(cell.case))
+    reading = Reading(fixture.exchanges[0], RunOptions.of(cell.case))
     try:
-        output = chosen.output(exchange)
+        output = adapter.output(reading.exchange, options=reading.options)
     except AdapterError:
         return
-    judged = judge_output(exchange, chosen, output)
-    result = result_by_facts(Result("not-run"), judged, chosen, cell.aspects, Terms())
+    judged = judge_output(reading, adapter, output)
+    result = result_by_facts(Result("not-run"), judged, adapter, cell.aspects, Terms())
     if result.verdict != "passed" or judged.variants:
         return
     assert judged.transcript is not None  # the cell has a verdict
@@ -302,7 +303,7 @@ def _mutants_of_facts(
         mutant = operator.change(transcript)
         if mutant == transcript:
             continue
-        red = compare_output(exchange, chosen, Output.of_transcript(mutant)).red
+        red = compare_output(reading, adapter, Output.of_transcript(mutant)).red
         new = [aspect for aspect in red if aspect not in judged.red]
         named = [
             aspect

@@ -7,15 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from harness.adapters import Adapter, Output
-from harness.facts import Transcript
-from harness.judging.aspects import compare_output, facts_of, wire_answer, wire_facts
+from harness.judging.aspects import compare_output, facts_of
 from harness.judging.laws.order import illegal
 from harness.judging.laws.success import no_good_end
-from harness.stream.exchange import Exchange
+from harness.judging.reading import Reading
 
 
 def make_observer(
-    exchange: Exchange, adapter: Adapter, output: Output
+    reading: Reading, adapter: Adapter, output: Output
 ) -> Callable[[list[Any]], list[str]]:
     """Return a function from the payloads of a mutant to the laws that have more findings for them
     than for ``output``: ``law-2``, ``law-3`` and ``law-9``.
@@ -23,15 +22,13 @@ def make_observer(
     The other laws compare two outputs of an adapter, so they can't find a change in one given
     output.
     """
-    wire = wire_facts(exchange, adapter)
-    answer = wire_answer(exchange, adapter, output.transcript or Transcript())
-    reason = no_good_end(wire)
+    reason = no_good_end(reading.provider.facts(reading.exchange, reading.options.tool_code))
 
     def findings(items: list[Any]) -> dict[str, list[str]]:
         changed = replace(output, items=items)
         facts = facts_of(adapter, changed)
         known = adapter if isinstance(facts, str) else replace(adapter, facts=lambda _: facts)
-        judged = compare_output(exchange, known, changed, answer=answer)
+        judged = compare_output(reading, known, changed)
         shape = [judged.error] if judged.error else []
         good_end = not isinstance(facts, str) and facts.ended_well and reason
         return {

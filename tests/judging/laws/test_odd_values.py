@@ -17,9 +17,9 @@ import harness
 from harness import Exchange
 from harness.adapters import ADAPTERS, RunOptions
 from harness.adapters.own import EVENTS
-from harness.facts import Transcript
-from harness.judging.aspects import compare_output, wire_answer
+from harness.judging.aspects import compare_output
 from harness.judging.judge import NormalizedOnce
+from harness.judging.reading import Reading
 from harness.providers import PROVIDERS
 from tests.judging.laws.test_success_of_bad_bodies import CASSETTES, GOOD, body_of, good_ends
 
@@ -159,11 +159,11 @@ def losses(exchange: Exchange) -> dict[str, list[str]]:
     normalized once, and its wire is read once.
     """
     options, normalize = RunOptions(provider=exchange.provider), NormalizedOnce()
-    answer = wire_answer(exchange, EVENTS.with_options(options), Transcript())
+    reading = Reading(exchange, options)
     found = {}
     for adapter in (EVENTS, *ADAPTERS.values()):
-        given = adapter.with_options(options)
-        judged = compare_output(exchange, given, given.output(exchange, normalize), answer=answer)
+        output = adapter.output(exchange, normalize, options)
+        judged = compare_output(reading, adapter, output)
         if judged.error or judged.red:
             found[adapter.name] = [judged.error, *map(judged.sentence, judged.red)]
     return found

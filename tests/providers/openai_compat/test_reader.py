@@ -12,6 +12,7 @@ import pytest
 
 from harness.adapters import ADAPTERS, EVENTS, RunOptions
 from harness.judging.aspects import judge_exchange
+from harness.judging.reading import Reading
 from harness.pipeline.replay import replay
 from harness.providers import PROVIDERS, Answer
 from harness.providers.openai_compat.thoughts import ThoughtSplitter, thought_tag
@@ -99,7 +100,7 @@ def faults(exchange: Exchange) -> list[str]:
     assert out_of_order([event["kind"] for event in events]) is None
     options = RunOptions(provider=PROVIDER.name)
     judged = [
-        judge_exchange(exchange, adapter.with_options(options))
+        judge_exchange(Reading(exchange, options), adapter)
         for adapter in (EVENTS, *ADAPTERS.values())
     ]
     return [each.sentence(aspect) for each in judged for aspect in each.red]

@@ -1,0 +1,109 @@
+"""An answer is read once, for every cut, for the evidence and for the second turn."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.adapters import RunOptions
+from harness.adapters.adapter import FACTS, Adapter, Output
+from harness.facts import Entry, Finish, Text, Transcript
+from harness.judging import reading as reading_module
+from harness.judging.aspect_run import FirstTurns, JudgedExchange, judge_items, judge_second_turns
+from harness.providers import PROVIDERS
+from harness.providers.oracle import body
+from harness.stream.exchange import Exchange
+from harness.stream.framing import frame as frame_module
+from tests.support.wire_answers import frame
+
+FRAMES = 3
+
+
+def counted(counts: Counter[str], name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def count(*given: Any, **named: Any) -> Any:
+        counts[name] += 1
+        return function(*given, **named)
+
+    return count
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for module, function, name in (
+        (reading_module, "frames_of", "framings"),
+        (reading_module, "choose_provider", "choices of the provider"),
+        (reading_module, "variants_in", "searches for variants"),
+        (frame_module, "decode_json", "decodes of frames"),
+        (body, "_decode", "decodes of the oracle"),
+    ):
+        monkeypatch.setattr(module, function, counted(counts, name, getattr(module, function)))
+    gemini = PROVIDERS["gemini-api"]
+    assert gemini.oracle is not None
+    oracle = counted(counts, "oracles", gemini.oracle)
+    monkeypatch.setitem(PROVIDERS, "gemini-api", replace(gemini, oracle=oracle))
+    return counts
+
+
+def judged(counts: Counter[str], text: str) -> list[str]:
+    """The verdicts of both turns of an adapter that gives this text for an answer in two reads."""
+    messages = (
+        frame({"text": "Hel"}),
+        frame({"text": "lo"}),
+        frame({"text": ""}, finishReason="STOP"),
+    )
+    data = b"".join(b"data: %b\n\n" % json.dumps(message).encode() for message in messages)
+    reads = ((None, data[:20]), (None, data[20:]))
+    item = JudgedExchange(
+        "text", 1, Exchange(None, 200, {}, reads, "complete", provider="gemini-api", generates=True)
+    )
+
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        counts["runs"] += 1
+        return Output.of_transcript(Transcript((Entry(None, (Text(text), Finish("stop"))),)))
+
+    def converse(exchange: Exchange, options: RunOptions) -> bytes:
+        contents = b'{"role": "model", "parts": [{"text": "%b"}]}' % text.encode()
+        return b'{"contents": [%b, {"role": "user", "parts": [{"text": "Go on."}]}]}' % contents
+
+    adapter = Adapter(name="counted", model=FACTS, run=run, second_request=converse)
+    first_turns: FirstTurns = {}
+    cells = [
+        *judge_items([item], [adapter], {}, first_turns=first_turns),
+        *judge_second_turns([item], [adapter], first_turns=first_turns),
+    ]
+    return [cell.aspects["text"] for cell in cells]
+
+
+def test_a_kept_answer_is_framed_and_decoded_once_beside_the_oracle(counts: Counter[str]) -> None:
+    assert judged(counts, "Hello") == ["kept", "kept"]
+    assert counts == {
+        "framings": 1,
+        "choices of the provider": 1,
+        "searches for variants": 1,
+        "decodes of frames": FRAMES,
+        "decodes of the oracle": FRAMES,
+        "oracles": 1,
+        "runs": 1,
+    }
+
+
+def test_a_red_answer_is_framed_and_decoded_once_in_each_turn(counts: Counter[str]) -> None:
+    """It is run once more, whole. The frames are not kept between the turns, because they need
+    memory.
+    """
+    assert judged(counts, "Hullo") == ["wrong", "wrong"]
+    assert counts == {
+        "framings": 2,
+        "choices of the provider": 1,
+        "searches for variants": 1,
+        "decodes of frames": 2 * FRAMES,
+        "decodes of the oracle": FRAMES,
+        "oracles": 1,
+        "runs": 2,
+    }
