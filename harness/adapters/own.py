@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -107,7 +107,27 @@ FRAMES: Final = Adapter(
 )
 """The adapter for the frames: the delimited messages of the wire."""
 
-ADAPTERS: Final[dict[str, Adapter]] = {
-    name: dialect_adapter(dialect) for name, dialect in DIALECTS.items()
-}
+
+class _Adapters(Mapping[str, Adapter]):
+    """Makes the adapter of a dialect when it is first used."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Adapter] = {}
+
+    def __getitem__(self, name: str) -> Adapter:
+        if name not in self._made:
+            self._made[name] = dialect_adapter(DIALECTS[name])
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in DIALECTS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(DIALECTS)
+
+    def __len__(self) -> int:
+        return len(DIALECTS)
+
+
+ADAPTERS: Final = _Adapters()
 """The adapters of the dialects by name."""

@@ -9,14 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import partial
-from itertools import chain
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, Self, get_args
@@ -73,7 +71,7 @@ from harness.stream.printable import plural, printable
 from .arguments import read_count, read_seconds
 from .judge_init import KINDS, write_shim
 from .named_adapter import Losses, open_adapter
-from .output import INTERRUPTED, note, paint
+from .output import INTERRUPTED, note, paint, with_progress
 
 if TYPE_CHECKING:
     from harness.judging.questions.question import Question
@@ -312,8 +310,6 @@ def _judge_one(
     *,
     all_questions: bool,
 ) -> AdapterResults:
-    from tqdm import tqdm  # slow to import
-
     first, planned, items = adapters[0], plan.planned, plan.items
     use: LossUse = {}
     first_turns: FirstTurns = {}
@@ -326,16 +322,19 @@ def _judge_one(
         unmasked = with_fields(unmasked, suite=suite_name())
     blank = secrets.value(unmasked)
     file.begin(blank)
-    bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=LOGS.shown or None)
+
+    def bar(rows: Iterator[Result], name: str, total: int) -> Iterator[Result]:
+        return rows if LOGS.shown else with_progress(rows, name, "exchanges", total)
+
     cells, second_turn = [], []
     answered = judge_items(items, adapters, use, cuts, first_turns)
-    for judged in bar(answered, desc=first.name, total=len(items)):
+    for judged in bar(answered, first.name, len(items)):
         cell = secrets.value(judged)
         file.add(cell)
         cells.append(cell)
     file.begin_section("second_turn")
     second_turns = judge_second_turns(plan.answered, adapters, use, first_turns)
-    for judged in bar(second_turns, desc=f"{first.name}, second turn", total=len(plan.answered)):
+    for judged in bar(second_turns, f"{first.name}, second turn", len(plan.answered)):
         cell = secrets.value(judged)
         file.add(cell)
         second_turn.append(cell)
@@ -343,14 +342,9 @@ def _judge_one(
     asked = []
     rows = _question_items(first, questions, cells) if questions else []
     failing = _fault_items(first, faults, items, cells) if faults else []
-    from harness.judging.questions.run import judge_questions  # slow to import
-    from harness.judging.questions.service_faults import judge_faults
-
     asked_use: LossUse = {}
-    answers = chain(
-        judge_questions(rows, first, asked_use), judge_faults(failing, first, asked_use)
-    )
-    for row in bar(answers, desc=f"{first.name}, requests", total=len(rows) + len(failing)):
+    answers = _answers(first, rows, failing, asked_use)
+    for row in bar(answers, f"{first.name}, requests", len(rows) + len(failing)):
         cell = secrets.value(row)
         file.add(cell)
         asked.append(cell)
@@ -372,6 +366,20 @@ def _judge_one(
         questions=tuple(asked),
         unused_losses=unused,
     )
+
+
+def _answers(
+    adapter: Adapter, rows: Sequence[QuestionItem], failing: Sequence[FaultItem], use: LossUse
+) -> Iterator[Result]:
+    """Yield the results of the questions, then those of the faults."""
+    if rows:
+        from harness.judging.questions.run import judge_questions  # slow to import
+
+        yield from judge_questions(rows, adapter, use)
+    if failing:
+        from harness.judging.questions.service_faults import judge_faults  # slow to import
+
+        yield from judge_faults(failing, adapter, use)
 
 
 def _questions(

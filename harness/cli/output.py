@@ -21,16 +21,22 @@ def note(message: str) -> None:
 _Item = TypeVar("_Item")
 
 
-def with_progress(items: Iterable[_Item], name: str, unit: str) -> Iterator[_Item]:
-    """Yield the items, with a bar on a terminal's stderr once the work has taken two seconds."""
+def with_progress(
+    items: Iterable[_Item], name: str, unit: str, total: int | None = None
+) -> Iterator[_Item]:
+    """Yield the items, with a bar on a terminal's stderr once the work has taken two seconds.
+    ``total``: the number of items, if they have no length.
+    """
+    if not sys.stderr.isatty():
+        yield from items
+        return
     from tqdm import tqdm  # slow to import
 
-    total = len(items) if isinstance(items, Sized) else None
     yield from tqdm(
         items,
         desc=name,
         unit=f" {unit}",
-        total=total,
+        total=len(items) if isinstance(items, Sized) else total,
         delay=2,
         leave=False,
         disable=None,

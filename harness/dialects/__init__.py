@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Final
 
-from harness.stream.plugins import installed
+from harness.stream.plugins import Table
 
 from .dialect import Dialect, Payload, Translator
 
@@ -17,24 +16,15 @@ FOLDERS: Final = (
     "mind",
     "ag_ui",
 )
-"""The folders of the dialects, in the order of reports. Each has its `Dialect` as ``DIALECT``."""
+"""The folders of the dialects, in the order of reports. Each has its `Dialect` as ``DIALECT``,
+whose name is that of the folder, with ``-``.
+"""
 
 DEFAULT_DIALECT: Final = "unified-llm"
 """The dialect of a replay, and of the prompts of the command line, if none is named."""
 
 
-def _dialect(folder: str) -> Dialect:
-    dialect = getattr(import_module(f".{folder}", __name__), "DIALECT", None)
-    if not isinstance(dialect, Dialect):
-        raise TypeError(f"harness/dialects/{folder}/__init__.py must define DIALECT, a Dialect")
-    return dialect
-
-
-_OURS: Final = {dialect.name: dialect for dialect in map(_dialect, FOLDERS)}
-
-DIALECTS: Final[dict[str, Dialect]] = _OURS | {
-    dialect.name: dialect for dialect in installed("dialects", Dialect, _OURS)
-}
+DIALECTS: Final = Table("dialects", Dialect, __name__, FOLDERS, "DIALECT")
 """Ours, then those of other distributions."""
 
 __all__ = ["DEFAULT_DIALECT", "DIALECTS", "Dialect", "Payload", "Translator"]

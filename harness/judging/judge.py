@@ -329,10 +329,12 @@ class NormalizedOnce:
 
 
 def _own(column: str) -> Adapter:
-    adapters = {"events": EVENTS, "frames": FRAMES} | ADAPTERS
-    if column not in adapters:
-        raise AdapterError(f"there is no adapter {column}; ours are {', '.join(adapters)}")
-    return adapters[column]
+    of_layers = {"events": EVENTS, "frames": FRAMES}
+    adapter = of_layers.get(column) or ADAPTERS.get(column)
+    if adapter is None:
+        known = ", ".join([*of_layers, *ADAPTERS])
+        raise AdapterError(f"there is no adapter {column}; ours are {known}")
+    return adapter
 
 
 def _requests(cell: Cell, fixture: Fixture, adapter: Adapter | None) -> Any:

@@ -34,7 +34,7 @@ from harness.stream.events import (
 from harness.stream.framing.json_lines import JsonLinesFramer
 from harness.stream.json_codec import Json, decode_object
 
-from .oracle import gather_cli
+from .oracle.gemini_cli import gather_cli
 from .provider import EXIT_CODE, STDERR, Answer, FirstMessages, Identity, Provider
 from .run_reader import RunReader, detect_run, take
 

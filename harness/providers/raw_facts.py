@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
 from .gemini.facts import read_messages
-from .oracle.anthropic import count_messages, gather_block
 from .oracle.gemini import count_gemini
-from .oracle.gemini_cli import count_stats
-from .oracle.interactions import count_interactions, gather_step
-from .oracle.openai_compat import count_chat
-from .oracle.openai_responses import count_responses, gather_item, is_item
 from .oracle.values import names_in
 
 _NOT_OF_MESSAGES = ("models", "total_tokens", "input_tokens_details")
@@ -48,11 +43,8 @@ def read_raw_part(facts: Facts, raw: Json) -> None:
             return
         case {"kind": str(), "candidate": int()}:
             return
-        case {"type": str()} if is_item(raw):
-            _add_parts(facts, gather_item(raw))
         case {"type": str()}:
-            _add_parts(facts, gather_step(raw))
-            _add_parts(facts, gather_block(raw))
+            _read_typed_part(facts, raw)
         case {}:
             _add_parts(facts, read_messages([{"candidates": [{"content": {"parts": [raw]}}]}]))
         case str():
@@ -60,6 +52,19 @@ def read_raw_part(facts: Facts, raw: Json) -> None:
         case _:
             facts.unreadable.append(json.dumps(raw))
     facts.others |= names_in(raw)
+
+
+def _read_typed_part(facts: Facts, raw: dict[str, Json]) -> None:
+    """Note an item of the Responses API, or a step of the Interactions API or a block of the
+    Messages API.
+    """
+    from .oracle.anthropic import gather_block
+    from .oracle.interactions import gather_step
+    from .oracle.openai_responses import gather_item, is_item
+
+    readers = [gather_item] if is_item(raw) else [gather_step, gather_block]
+    for read in readers:
+        _add_parts(facts, read(raw))
 
 
 def read_tool_result(facts: Facts, event: Mapping[str, Json]) -> None:
@@ -83,18 +88,39 @@ def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
     if not raw:
         return
     counts = Facts()
-    if "prompt_tokens" in raw or "completion_tokens" in raw:
-        count_chat(counts, raw)
-    elif "input_tokens" in raw and raw.keys().isdisjoint(_NOT_OF_MESSAGES):
-        count_messages(counts, raw)
-    elif "input_tokens_details" in raw or "output_tokens_details" in raw:
-        count_responses(counts, raw)
-    elif "total_input_tokens" in raw or "total_output_tokens" in raw:
-        count_interactions(counts, raw)
-    else:
-        if "models" in raw or "total_tokens" in raw:
-            count_stats(counts, raw)
-        count_gemini(counts, raw)
+    _counter_of(raw)(counts, raw)
     facts.usage = {
         name: count for name, count in counts.usage.items() if name not in facts.own_counts
     } | facts.usage
+
+
+def _counter_of(raw: dict[str, Json]) -> Callable[[Facts, dict[str, Json]], object]:
+    """Return the reader of the counts of the wire that has these names. A wire is imported when it
+    is first read.
+    """
+    if "prompt_tokens" in raw or "completion_tokens" in raw:
+        from .oracle.openai_compat import count_chat
+
+        return count_chat
+    if "input_tokens" in raw and raw.keys().isdisjoint(_NOT_OF_MESSAGES):
+        from .oracle.anthropic import count_messages
+
+        return count_messages
+    if "input_tokens_details" in raw or "output_tokens_details" in raw:
+        from .oracle.openai_responses import count_responses
+
+        return count_responses
+    if "total_input_tokens" in raw or "total_output_tokens" in raw:
+        from .oracle.interactions import count_interactions
+
+        return count_interactions
+    return _count_others
+
+
+def _count_others(counts: Facts, raw: dict[str, Json]) -> None:
+    """Read the counts of a program, and of generateContent."""
+    if "models" in raw or "total_tokens" in raw:
+        from .oracle.gemini_cli import count_stats
+
+        count_stats(counts, raw)
+    count_gemini(counts, raw)

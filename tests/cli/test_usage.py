@@ -272,7 +272,7 @@ sys.exit(run())
 
 @pytest.mark.parametrize(
     "module",
-    ["harness.cli.main", "harness.cli.judge", "harness.pipeline.replay", "tqdm"],
+    ["harness.cli.main", "harness.cli.judge", "harness.pipeline.replay", "harness.report.causes"],
 )
 def test_ctrl_c_is_one_line_at_any_time(module: str) -> None:
     """Also while a command imports its modules and before it has judged anything."""

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.dialects import DIALECTS, Dialect, _dialect
+from harness.dialects import DIALECTS, Dialect
 from harness.dialects.dialect import Mutations, PayloadPlace
 from harness.proving.mutation.operators import OPERATORS
+from harness.stream.plugins import Table
 
 WHOLE: dict[str, Any] = {
     field.name: getattr(DIALECTS["mind"], field.name) for field in fields(Dialect)
@@ -27,8 +28,9 @@ def test_a_dialect_without_a_field_is_refused_by_name(name: str) -> None:
 
 def test_a_folder_without_a_dialect_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "harness.dialects.plain", ModuleType("plain"))
-    with pytest.raises(TypeError, match=r"harness/dialects/plain/__init__\.py must define DIALECT"):
-        _dialect("plain")
+    table = Table("dialects", Dialect, "harness.dialects", ["plain"], "DIALECT")
+    with pytest.raises(TypeError, match="harness/dialects/plain must define DIALECT, the Dialect"):
+        table["plain"]
 
 
 PAYLOADS: list[dict[str, Any]] = [

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.facts import Facts
-from harness.providers.oracle import gather_cli
+from harness.providers.oracle.gemini_cli import gather_cli
 from tests.readers.gemini import gather_body
 from tests.support.facts import losses
 

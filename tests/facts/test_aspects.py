@@ -28,7 +28,7 @@ from harness.facts import (
     judge_answer,
     merged_facts,
 )
-from harness.providers.oracle import gather_cli
+from harness.providers.oracle.gemini_cli import gather_cli
 from tests.readers.gemini import gather_body
 from tests.support.wire_answers import answer, call_part, frame, red, verdicts
 

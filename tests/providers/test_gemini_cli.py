@@ -17,7 +17,7 @@ from harness.adapters import ADAPTERS, EVENTS
 from harness.dialects import DIALECTS
 from harness.judging.laws import check
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider
-from harness.providers.oracle import gather_cli
+from harness.providers.oracle.gemini_cli import gather_cli
 from harness.stream.framing import Frame, FramingError
 from harness.stream.framing.json_lines import MAX_GLUED, JsonLinesFramer
 from tests.support.facts import losses

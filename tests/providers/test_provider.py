@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.providers import PROVIDERS, Answer, Provider
-from harness.providers.oracle import gather_cli
+from harness.providers.oracle.gemini_cli import gather_cli
 from harness.stream.exchange import Exchange
 from tests.readers.gemini import gather_body
 

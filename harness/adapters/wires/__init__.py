@@ -9,30 +9,27 @@ only where Google is the writer, in a recording, by the oracles.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pkgutil import resolve_name
 from typing import Final
 
 from harness.facts import Entry, NoFact, Raised, check_fact
 
 from ..reply import Reply
-from .ag_ui import AgUi
-from .anthropic_messages import AnthropicMessages
-from .gemini import Gemini
-from .interactions import Interactions
-from .openai_chat import OpenAIChat
-from .openai_responses import OpenAIResponses
 from .wire_reader import Unreadable, WireReader, messages_of, text_of_bytes
 
 __all__ = ["WIRES", "Unreadable", "read_reply", "text_of_bytes"]
 
-WIRES: Final[Mapping[str, type[WireReader]]] = {
-    "gemini": Gemini,
-    "interactions": Interactions,
-    "anthropic-messages": AnthropicMessages,
-    "openai-chat": OpenAIChat,
-    "openai-responses": OpenAIResponses,
-    "ag-ui": AgUi,
+WIRES: Final[Mapping[str, str]] = {
+    "gemini": "gemini:Gemini",
+    "interactions": "interactions:Interactions",
+    "anthropic-messages": "anthropic_messages:AnthropicMessages",
+    "openai-chat": "openai_chat:OpenAIChat",
+    "openai-responses": "openai_responses:OpenAIResponses",
+    "ag-ui": "ag_ui:AgUi",
 }
-"""The word for each wire in configuration and on the command line, and its strict reader."""
+"""The word for each wire in configuration and on the command line, and the file and class of its
+strict reader, which is imported when it is first used.
+"""
 
 UNREADABLE: Final = "UnreadableAnswer"
 """The type of the error for an answer that the official client can't read."""
@@ -45,7 +42,8 @@ def read_reply(reply: Reply, wire: str, *, streamed: bool | None = None) -> None
     ``streamed``: the answer must be a stream, or one document; None: it may be either. A message
     that the official client can't read ends the answer like an exception.
     """
-    reader = WIRES[wire](streamed)
+    strict: type[WireReader] = resolve_name(f"{__name__}.{WIRES[wire]}")
+    reader = strict(streamed)
     items = [entry.native for entry in reply.entries]
     entries, times, fault, at = [], [], "", -1
     try:

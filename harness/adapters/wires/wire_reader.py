@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from harness.facts import Error, Fact, Facts
-from harness.providers.oracle import note_error
+from harness.providers.oracle.reader import note_error
 from harness.stream.json_codec import Json, decode_json
 from harness.stream.printable import short_json, shorten
 

@@ -8,7 +8,7 @@ from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
 
 from ..gemini.request import VENDOR
-from ..oracle import gather_interactions
+from ..oracle.interactions import gather_interactions
 from ..provider import Answer, Endpoint, Provider
 from ..vertex_ai import regional
 from .history import HISTORY, read_interaction

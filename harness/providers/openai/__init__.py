@@ -12,7 +12,7 @@ from typing import Final
 from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
 
-from ..oracle import gather_openai
+from ..oracle.openai import gather_openai
 from ..provider import Answer, Api, Endpoint, Provider, bearer
 from .history import HISTORY, read_request
 from .messages import GENERATE, NAME, PATHS, STORED, detect

@@ -17,7 +17,7 @@ from harness.stream.events import INTERRUPTED, End
 from harness.stream.json_codec import objects_in
 
 from ..gemini.request import VENDOR
-from ..oracle import gather_compat
+from ..oracle.openai_compat import gather_compat
 from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider, bearer
 from .choices import VENDORS
 from .history import HISTORY, read_compatible

@@ -9,7 +9,7 @@ import pytest
 from msgspec import to_builtins
 
 from harness.providers import PROVIDERS, Answer
-from harness.providers.oracle import gather_compat
+from harness.providers.oracle.openai_compat import gather_compat
 from harness.stream.framing import Frame, frame_by_content
 from tests.support.facts import losses
 

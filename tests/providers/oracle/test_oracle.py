@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from harness.providers import oracle
+from harness.providers.oracle.gemini_cli import gather_cli
 from harness.providers.gemini.facts import read_messages
 from tests.readers.gemini import gather_body
 
@@ -353,5 +354,5 @@ def test_the_oracle_imports_only_facts_and_msgspec() -> None:
 
 def test_a_line_with_a_number_that_is_not_json_is_unreadable() -> None:
     line = '{"type": "message", "timestamp": "t", "content": "a", "n": NaN}'
-    facts = oracle.gather_cli(line.encode())
+    facts = gather_cli(line.encode())
     assert (facts.text, facts.unreadable) == ("", [line])

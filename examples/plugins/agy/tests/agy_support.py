@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from harness.adapters import EVENTS, Output
-from harness.facts import Facts, WireAnswer
+from harness.adapters import EVENTS, Output, RunOptions
+from harness.facts import Facts
 from harness.judging.aspects import compare_output
+from harness.judging.reading import Reading
 from harness.providers import Normalizer
 from harness.stream.events import End
 from harness.stream.exchange import Exchange
@@ -36,8 +37,7 @@ def read_with(normalizer: Normalizer, frames: list[Frame], end: End = "complete"
 
 def losses(wire: Facts, events: list[dict[str, Any]]) -> list[str]:
     """A sentence for each aspect that the events of a program's output lose or invent."""
-    output = Output(events, Session())
-    answer = WireAnswer(wire, "complete", program=True)
-    exchange = Exchange(None, 200, {}, (), "complete")
-    judged = compare_output(exchange, EVENTS, output, answer=answer)
+    reading = Reading(Exchange(None, 200, {}, (), "complete"), RunOptions(provider="agy"))
+    reading.facts, reading.readable = wire, None
+    judged = compare_output(reading, EVENTS, Output(events, Session()))
     return [judged.error] if judged.error else [*map(judged.sentence, judged.red)]
