@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -107,3 +110,22 @@ def test_a_red_answer_is_framed_and_decoded_once_in_each_turn(counts: Counter[st
         "oracles": 1,
         "runs": 2,
     }
+
+
+OTHERS = ("anthropic", "interactions", "openai", "openai_compat", "agy", "gemini_cli")
+JUDGED = """
+import sys
+from harness.cli.main import main
+
+assert main(["judge", "art", "--cassettes", "gemini-api/text:1", "--questions", "none"]) == 0
+print([name for name in sys.modules if name.startswith("harness.")])
+"""
+
+
+def test_only_the_wire_that_is_judged_is_imported() -> None:
+    done = subprocess.run([sys.executable, "-c", JUDGED], capture_output=True, text=True)
+    modules = set(ast.literal_eval(done.stdout.splitlines()[-1]))
+    assert "harness.providers.gemini_api" in modules
+    folders = ("harness.providers", "harness.providers.oracle", "harness.adapters.wires")
+    assert modules.isdisjoint(f"{folder}.{wire}" for folder in folders for wire in OTHERS)
+    assert modules.isdisjoint(f"harness.dialects.{name}" for name in ("unified_llm", "ag_ui"))
