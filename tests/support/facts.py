@@ -55,7 +55,7 @@ def losses(
     ``program``: the wire is the output of a program.
     """
     adapter = EVENTS if dialect == "events" else ADAPTERS[dialect]
-    reading = reading_of(wire, "agy" if program else "gemini-api")
+    reading = reading_of(wire, "gemini-cli" if program else "gemini-api")
     reading.interrupted = interrupted
     judged = compare_output(reading, adapter, _output(payloads, signatures))
     return [judged.error] if judged.error else [*map(judged.sentence, judged.red)]
