@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,8 +17,7 @@ from harness.adapters.adapter import FACTS, Adapter, Output
 from harness.facts import Entry, Finish, Text, Transcript
 from harness.judging import reading as reading_module
 from harness.judging.aspect_run import FirstTurns, JudgedExchange, judge_items, judge_second_turns
-from harness.providers import PROVIDERS
-from harness.providers.oracle import body
+from harness.providers import Provider
 from harness.stream.exchange import Exchange
 from harness.stream.framing import frame as frame_module
 from tests.support.wire_answers import frame
@@ -43,13 +41,9 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         (reading_module, "choose_provider", "choices of the provider"),
         (reading_module, "variants_in", "searches for variants"),
         (frame_module, "decode_json", "decodes of frames"),
-        (body, "_decode", "decodes of the oracle"),
+        (Provider, "read_facts", "readings of facts"),
     ):
         monkeypatch.setattr(module, function, counted(counts, name, getattr(module, function)))
-    gemini = PROVIDERS["gemini-api"]
-    assert gemini.oracle is not None
-    oracle = counted(counts, "oracles", gemini.oracle)
-    monkeypatch.setitem(PROVIDERS, "gemini-api", replace(gemini, oracle=oracle))
     return counts
 
 
@@ -83,15 +77,14 @@ def judged(counts: Counter[str], text: str) -> list[str]:
     return [cell.aspects["text"] for cell in cells]
 
 
-def test_a_kept_answer_is_framed_and_decoded_once_beside_the_oracle(counts: Counter[str]) -> None:
+def test_a_kept_answer_is_framed_and_decoded_once_beside_its_facts(counts: Counter[str]) -> None:
     assert judged(counts, "Hello") == ["kept", "kept"]
     assert counts == {
         "framings": 1,
         "choices of the provider": 1,
         "searches for variants": 1,
         "decodes of frames": FRAMES,
-        "decodes of the oracle": FRAMES,
-        "oracles": 1,
+        "readings of facts": 1,
         "runs": 1,
     }
 
@@ -106,8 +99,7 @@ def test_a_red_answer_is_framed_and_decoded_once_in_each_turn(counts: Counter[st
         "choices of the provider": 1,
         "searches for variants": 1,
         "decodes of frames": 2 * FRAMES,
-        "decodes of the oracle": FRAMES,
-        "oracles": 1,
+        "readings of facts": 1,
         "runs": 2,
     }
 

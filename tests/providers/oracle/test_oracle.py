@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from harness.providers import oracle
-from harness.providers.oracle.gemini_cli import gather_cli
 from harness.providers.gemini.facts import read_messages
+from harness.providers.oracle.gemini_cli import gather_cli
 from tests.readers.gemini import gather_body
 
 FIRST = '{"candidates":[{"content":{"parts":[{"text":"Hé"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3}}'
