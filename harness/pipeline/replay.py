@@ -108,6 +108,8 @@ class Trace:
     """For each event, the number of payloads after it."""
     answer: Answer | None = None
     """What the normalizer knew of the answer beside its frames."""
+    source: Sequence[object] = ()
+    """The reads of the exchange that was replayed."""
 
     @property
     def frames(self) -> list[Frame]:
@@ -129,7 +131,7 @@ class Normalized:
     def __init__(self, exchange: Exchange, provider: str | None, tool_code: bool | None) -> None:
         run = self._run = _Run.of(exchange, provider, tool_code=tool_code)
         frames, normalizer, answer = run.stages()
-        trace = self.trace = Trace(answer=answer)
+        trace = self.trace = Trace(answer=answer, source=exchange.reads)
         add, note = trace.steps.append, trace.reads.append
         feed = normalizer.feed  # this is the hot path
         for completed in frames:
@@ -157,7 +159,9 @@ class Normalized:
                 note(len(payloads))
         payloads += translator.close()
         trace = self.trace
-        return Trace(trace.steps, trace.reads, trace.fault, payloads, made, trace.answer)
+        return Trace(
+            *(trace.steps, trace.reads, trace.fault, payloads, made, trace.answer, trace.source)
+        )
 
 
 def trace(exchange: Exchange, provider: str | None = None) -> Iterator[Step]:

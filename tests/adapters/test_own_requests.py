@@ -68,9 +68,13 @@ def test_a_dialect_of_one_wire_is_not_asked_on_another() -> None:
     ("dialect", "question", "reason"),
     [
         ("mind", "settings-values", "settings.temperature, "),
-        ("art", "media-image", "art has no place for messages[0][1]"),
+        ("art", "media-image", "art has no place for messages[0].user[1]"),
         ("anthropic", "system-later", "anthropic has no place for messages[2]"),
-        ("unified-llm", "history-result-media", "unified-llm has no place for messages[2][1]"),
+        (
+            "unified-llm",
+            "history-result-media",
+            "unified-llm has no place for messages[2].results[1]",
+        ),
     ],
 )
 def test_a_value_that_the_form_does_not_say_is_named(

@@ -17,6 +17,8 @@ from harness.judging.aspect_run import JudgedExchange
 from harness.judging.aspects import judge_exchange
 
 SPECS = Path(__file__).parents[2] / "specs"
+OF_A_PLUGIN = {"text[damaged]"}
+"""The losses that only a wire of examples/plugins has; the tests there show them."""
 
 pytestmark = pytest.mark.slow
 
@@ -56,4 +58,4 @@ def test_the_suite_shows_each_declared_loss_and_no_other(
             use[loss] = shown or use.get(loss, False)
     assert [str(loss) for loss, shown in use.items() if not shown] == []
     unjudged = {str(loss) for loss in declared if loss not in use}
-    assert unjudged <= named_by_cases[name] <= {*map(str, declared)}
+    assert unjudged - OF_A_PLUGIN <= named_by_cases[name] <= {*map(str, declared)}

@@ -57,7 +57,10 @@ def bodies(wire: str) -> tuple[Body, Body]:
     else:
         limit = {"max_tokens": 100} if wire == "messages" else {}
         field = WIRES[wire].field
-        first = {"model": "m", **limit, field: [ASKED]}
+        recorded = exchange_of(wire).request
+        assert recorded is not None
+        declared = json.loads(recorded.body)["tools"]
+        first = {"model": "m", **limit, field: [ASKED], "tools": declared}
         second = {**first, field: [ASKED, *WIRES[wire].history]}
     return copy.deepcopy(first), copy.deepcopy(second)
 
