@@ -45,7 +45,7 @@ def ask_dialect(dialect: Dialect, asked: Asked) -> Reaction:
         body = ask(request, own, provider.name, options, session).body
     except TranslationError as error:
         return Reaction(read=read, raised=str(error), base_url=_MEDIA)
-    except Exception as error:
+    except Exception as error:  # a dialect of a plugin may raise any exception
         raise AdapterError(
             f"the adapter raised {type(error).__name__} at {place_of(error)}: {error}"
         ) from error

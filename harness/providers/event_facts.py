@@ -177,7 +177,7 @@ class EventFacts:
         self.facts.others |= {camel(name) for name in named}
 
     def _usage(self, event: Usage) -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # each wire counts in its own way
 
     def _finish(self, event: Finish) -> None:
         self.facts.finish, self.facts.finish_message = event.raw, event.message

@@ -98,7 +98,7 @@ class Table(MutableMapping[str, T]):
     def _load(self, name: str) -> T:
         module = name.replace("-", "_")
         value: Any = getattr(import_module(f".{module}", self._package), self._attribute, None)
-        if not isinstance(value, self._type) or value.name != name:  # type: ignore[attr-defined]
+        if not isinstance(value, self._type) or getattr(value, "name", None) != name:
             kind = self._type.__name__
             place = f"{self._package.replace('.', '/')}/{module}"
             raise TypeError(f"{place} must define {self._attribute}, the {kind} {name}")

@@ -1,7 +1,8 @@
 """The second readers of the wires, and the comparison of their facts with those of the events.
 
 A second reader reads a raw body slowly and plainly. It shares no code with framer and normalizer, so
-it can't share their faults.
+it can't share their faults. What it counts and lists is written in the package too, on purpose: a
+change of one of the two is then a difference.
 """
 
 from __future__ import annotations

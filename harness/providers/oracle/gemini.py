@@ -11,16 +11,8 @@ from harness.stream.json_codec import Json
 
 from .values import camel, strings, values_in
 
-_NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
 _CAPITAL = re.compile(r"[A-Z]")
-_READ = {"candidates", "promptFeedback", "usageMetadata", "error", "response", "functionCalls"}
-_USUAL = {"candidates", "usageMetadata", "modelVersion", "responseId"}
-"""The fields of nearly every message."""
-_READ_CANDIDATE = {"content", "finishReason", "finishMessage", "index"}
-_PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
-_CALL = {"name", "id", "args", "willContinue", "will_continue"}
 _PIECE_VALUES = {"stringValue": (str,), "numberValue": (int, float), "boolValue": (bool,)}
-_NULLS = {"nullValue", "null_value"}
 _COUNTS = {
     spelling
     for name in (
@@ -35,13 +27,6 @@ _COUNTS = {
 """The fields of a ``usageMetadata`` that are no news, in both spellings."""
 _BILLING = ("serviceTier", "trafficType")
 _ENUM_WORD = re.compile("[A-Z_]+")
-_OPAQUE_PARTS = (
-    ("inlineData", "media", ("data",)),
-    ("fileData", "media", ("fileUri",)),
-    ("executableCode", "code", ("code",)),
-    ("codeExecutionResult", "code", ("output",)),
-)
-"""Parts that are passed on: name, aspect, fields."""
 _ANNOTATIONS = {
     "grounding": ("groundingMetadata", "groundingAttributions"),
     "citations": ("citationMetadata",),

@@ -135,7 +135,7 @@ PLACES: Final[tuple[tuple[str, Impact], ...]] = (
 """Pattern of a path → feature and severities. The first match is used. Paths are in camelCase."""
 
 _OF_PROVIDERS: Final = tuple(
-    (pattern, Impact(*severities))  # type: ignore[arg-type]  # words that the provider gives
+    (pattern, Impact(*severities))  # type: ignore[arg-type]  # Provider has the words as str
     for provider in PROVIDERS.values()
     for pattern, severities in provider.drift
 )
