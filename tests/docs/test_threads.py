@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.docs.threads import PAGE, Guards, Section, page, read_guards, read_list
+from tests.docs.threads import PAGE, QUESTIONS, Guards, Section, page, read_guards, read_list
 
 
 def faults(sections: list[Section], guards: Guards) -> list[str]:
@@ -83,12 +83,18 @@ def test_each_fault_is_found(parts: list[Section], guarded: tuple[str, ...], fau
 
 
 def test_the_page_links_threads_and_cases() -> None:
-    parts = [section("a/b#1"), section("c/d#2", no_case="It is not read.")]
-    text = page(parts, {"a/b#1": [("x/y.yaml", "one"), ("z.yaml", "two")]})
-    assert "2 threads: 1 are guarded by 2 cases, 1 have a reason instead." in text
+    parts = [section("a/b#1"), section("c/d#2", no_case="It is not read."), section("e/f@3a4")]
+    guards = {
+        "a/b#1": [("specs/x/y.yaml", "one"), ("specs/z.yaml", "two")],
+        "e/f@3a4": [(QUESTIONS, "three")],
+    }
+    text = page(parts, guards)
+    counts = "3 threads: 2 are guarded by 3 cases and questions, 1 have a reason instead."
+    assert counts in text
     rows = [line for line in text.splitlines() if line.startswith("| [")]
     cases = "[x/y](../specs/x/y.yaml) `one`, [z](../specs/z.yaml) `two`"
     assert rows == [
         f"| [a/b#1](https://github.com/a/b/issues/1) | It is so. | {cases} |",
         "| [c/d#2](https://github.com/c/d/issues/2) | It is so. | It is not read. |",
+        f"| [e/f@3a4](https://github.com/e/f/commit/3a4) | It is so. | [question](../{QUESTIONS}) `three` |",
     ]

@@ -1,5 +1,5 @@
-"""The page of public bug threads: made from `docs/threads.yaml` and the `regression_of` of the
-shipped cases. ``python -m tests.docs.threads`` writes it.
+"""The page of public bug threads: made from `docs/threads.yaml`, the `regression_of` of the shipped
+cases, and the threads of the questions. ``python -m tests.docs.threads`` writes it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.cassettes.yaml import parse
+from harness.judging.questions.question import own_questions
 from harness.project.folders import yaml_files
 from harness.project.project import Project, kind_of
 
@@ -19,16 +20,18 @@ PAGE: Final = ROOT / "docs" / "threads.md"
 LIST: Final = ROOT / "docs" / "threads.yaml"
 
 Guards = dict[str, list[tuple[str, str]]]
-"""Thread → the spec files, below ``specs``, and the names of the cases that guard it."""
+"""Thread → the names of the cases and questions that guard it, each with its file."""
+QUESTIONS: Final = "harness/judging/questions/questions.yaml"
 
 _HEAD = """\
 # Public bug threads
 
 Users of Gemini's wire reported these bugs in public. Each thread has its situation on the wire, in our words, and the cases that guard an adapter
-against it: they name the thread in `regression_of` ([spec-language.md](spec-language.md)). A thread without a case has the reason. `make threads`
-writes this page from [threads.yaml](threads.yaml) and the specs.
+against it: they name the thread in `regression_of` ([spec-language.md](spec-language.md)). Bugs of requests are guarded by
+[questions](what-is-asked.md). A thread without a case or question has the reason. `make threads` writes this page from [threads.yaml](threads.yaml),
+the specs and the questions.
 
-{threads} threads: {guarded} are guarded by {cases} cases, {others} have a reason instead.
+{threads} threads: {guarded} are guarded by {cases} cases and questions, {others} have a reason instead.
 """
 
 
@@ -57,7 +60,7 @@ def read_list() -> list[Section]:
 
 
 def read_guards() -> Guards:
-    """The threads that the shipped cases guard."""
+    """The threads that the shipped cases and questions guard."""
     specs = ROOT / "specs"
     project = Project([specs], ROOT / "cassettes")
     guards: Guards = defaultdict(list)
@@ -65,7 +68,10 @@ def read_guards() -> Guards:
         if kind_of(file) == "spec" and "regression_of:" in file.read_text(encoding="utf-8"):
             for case in project.cases(file):
                 for thread in case.regression_of:
-                    guards[thread].append((file.relative_to(specs).as_posix(), case.case))
+                    guards[thread].append((file.relative_to(ROOT).as_posix(), case.case))
+    for question in own_questions():
+        for thread in question.threads:
+            guards[thread].append((QUESTIONS, question.name))
     return dict(guards)
 
 
@@ -77,7 +83,7 @@ def page(sections: list[Section], guards: Guards) -> str:
     counts = {"threads": len(threads), "guarded": len(guarded), "cases": len(cases)}
     lines = [_HEAD.format(**counts, others=len(threads) - len(guarded))]
     for part in sections:
-        lines += [f"## {part.about}\n", "| thread | situation | cases |", "|---|---|---|"]
+        lines += [f"## {part.about}\n", "| thread | situation | guarded by |", "|---|---|---|"]
         lines += [
             f"| {_thread(name)} | {item.situation} | {_cases(guards.get(name, [])) or item.no_case} |"
             for item in part.situations
@@ -88,14 +94,15 @@ def page(sections: list[Section], guards: Guards) -> str:
 
 
 def _thread(name: str) -> str:
-    repository, _, number = name.partition("#")
-    return f"[{name}](https://github.com/{repository}/issues/{number})"
+    return f"[{name}](https://github.com/{name.replace('#', '/issues/').replace('@', '/commit/')})"
 
 
 def _cases(cases: list[tuple[str, str]]) -> str:
-    return ", ".join(
-        f"[{file.removesuffix('.yaml')}](../specs/{file}) `{case}`" for file, case in cases
-    )
+    return ", ".join(f"[{_label(file)}](../{file}) `{case}`" for file, case in cases)
+
+
+def _label(file: str) -> str:
+    return "question" if file == QUESTIONS else file.removeprefix("specs/").removesuffix(".yaml")
 
 
 if __name__ == "__main__":
