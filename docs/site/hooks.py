@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,13 +19,26 @@ _UP: Final = re.compile(r"\]\(((?:\.\./)+)([^)\s]+)\)")
 """A link to a folder above that of its page: the steps up, and the rest."""
 _PAGES: Final = {"specs/features.yaml": "reference/features.md"}
 """The files of the repository that have a page of the reference."""
+_MOVED: Final = tomllib.loads((Path(__file__).parent / "moved.toml").read_text(encoding="utf-8"))
+_STUB: Final = """<!doctype html>
+<meta charset="utf-8">
+<title>Moved</title>
+<meta http-equiv="refresh" content="0; url=../{page}/{heading}">
+<script>location.replace("../{page}/" + (location.hash || "{heading}"))</script>
+<a href="../{page}/{heading}">This page has moved.</a>
+"""
+"""The page at an old address. An old link to a heading leads to the same heading."""
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages of the reference, and the schema of specs at its ``$id``."""
+    """Add the pages of the reference, the schema of specs at its ``$id``, and the old addresses."""
     for name, text in pages().items():
         files.append(File.generated(config, f"reference/{name}", content=text))
     files.append(File.generated(config, "spec.schema.json", content=json.dumps(json_schema())))
+    for old, new in _MOVED.items():
+        page, sign, name = new.partition("#")
+        stub = _STUB.format(page=page, heading=sign + name)
+        files.append(File.generated(config, f"{old}/index.html", content=stub))
     return files
 
 

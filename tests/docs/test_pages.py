@@ -32,24 +32,16 @@ ELSEWHERE = [
     ROOT / "docs" / f"{name}.md"
     for name in (
         *("plugins", "decisions", "five-words", "faq", "troubleshooting", "versions"),
-        "unified-llm-done",
         *("adapter-faults", "declared-losses", "gateways", "second-turn", "grammars", "oracle"),
-        *(
-            "mutation-testing",
-            "reports",
-            "green",
-            "sweep-figures",
-            "sweep-output",
-            "provider-details",
-        ),
+        *("mutation-testing", "reports", "green", "provider-details"),
         *("recording-rules", "dialect-anthropic-requests", "dialect-anthropic-deviations"),
         *("dialect-art-requests", "other-aspects", "judging-rules"),
-        *("serving-timing", "refused-requests", "can-gemini-take-it"),
+        "can-gemini-take-it",
     )
 ]
 """Pages without examples, or whose examples another test runs."""
 NEEDS = {
-    "served-apis.md": ["serving.md"],
+    "refused-requests.md": ["serving.md"],
     "spec-language.md": ["cassette-format.md"],
     "adapter-programs.md": ["your-adapter.md"],
     "public-wires.md": ["your-adapter.md"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from harness.specs.matching import compare
 from harness.specs.matching.operators import OPERATORS
 from harness.specs.models import Case, json_schema
 from harness.specs.reader import read_features
+from tests.docs.test_pages import anchors
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -52,6 +54,15 @@ def test_each_page_has_one_place_in_the_navigation(pages: dict[str, str]) -> Non
     written = {path.name for path in DOCS.glob("*.md")}
     made = {f"reference/{name}" for name in pages}
     assert sorted(navigation()) == sorted(written | made)
+
+
+def test_each_old_page_leads_to_its_new_place() -> None:
+    moved = tomllib.loads((DOCS / "site" / "moved.toml").read_text(encoding="utf-8"))
+    assert moved
+    for old, new in moved.items():
+        page, _, heading = new.partition("#")
+        assert not (DOCS / f"{old}.md").exists()
+        assert heading in anchors(DOCS / f"{page}.md") | {""}, f"{old}: {new}"
 
 
 def test_each_command_has_a_section_with_its_options(pages: dict[str, str]) -> None:

@@ -32,7 +32,7 @@ from harness.stream import events as ev
 from harness.systems.unified_llm import RetryPolicy
 
 ROOT = Path(__file__).parents[3]
-PAGES = ("dialect-unified-llm", "unified-llm-client", "unified-llm-done")
+PAGES = ("dialect-unified-llm", "unified-llm-client")
 TEXT = "\n".join((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)
 _CODE = re.compile(r"`([^`]+)`")
 
