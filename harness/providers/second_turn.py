@@ -2,7 +2,7 @@
 at their places.
 
 The rules are those of https://ai.google.dev/gemini-api/docs/thought-signatures and of the page
-docs/other-aspects.md: every call, id, name, argument and signature is at its part, once; text
+docs/what-is-judged.md: every call, id, name, argument and signature is at its part, once; text
 that was before a call is sent before it; the results are in the order of the calls.
 """
 

@@ -35,7 +35,7 @@ ELSEWHERE = [
         *("adapter-faults", "declared-losses", "gateways", "second-turn", "grammars", "oracle"),
         *("mutation-testing", "reports", "green", "provider-details"),
         *("recording-rules", "dialect-anthropic-requests", "dialect-anthropic-deviations"),
-        *("dialect-art-requests", "other-aspects", "judging-rules"),
+        *("dialect-art-requests"),
         "can-gemini-take-it",
     )
 ]

@@ -12,6 +12,8 @@ DOCS: Final = Path(__file__).parents[2] / "docs"
 PAGES: Final = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
 MOST_WORDS: Final = 1300
 """The words that a person reads in about five minutes. Words of code are not counted."""
+LONGER: Final = {"what-is-judged.md": 2800}
+"""Pages with a section for each aspect, to look up, and their limits."""
 MOST_COLUMNS: Final = 100
 LISTS: Final = {
     "can-gemini-take-it.md": "generated from models.tsv: one row for each fact, to look up",
@@ -48,7 +50,7 @@ def long_lines(text: str) -> list[str]:
 )
 def test_a_page_is_read_in_five_minutes(page: Path) -> None:
     words = words_of(page.read_text(encoding="utf-8"))
-    assert words <= MOST_WORDS, f"{page.name} has {words} words: shorten it, or split it by task"
+    assert words <= LONGER.get(page.name, MOST_WORDS), f"{page.name} has {words} words: shorten it, or split it by task"
 
 
 @pytest.mark.parametrize(
@@ -60,8 +62,8 @@ def test_the_lines_of_a_page_fit_a_screen(page: Path) -> None:
     assert long_lines(page.read_text(encoding="utf-8")) == []
 
 
-def test_the_lists_without_a_limit_are_there() -> None:
-    assert {page.name for page in PAGES} >= LISTS.keys()
+def test_the_pages_with_another_limit_are_there() -> None:
+    assert {page.name for page in PAGES} >= LISTS.keys() | LONGER.keys()
 
 
 def test_what_is_counted() -> None:

@@ -1,6 +1,5 @@
-"""The pages of the rules, docs/what-is-judged.md and two more, are correct: the judge gives each
-example the verdict and the sentence that the page shows, and the tables of words have those of the
-code.
+"""The page of the rules, docs/what-is-judged.md, is correct: the judge gives each example the
+verdict and the sentence that the page shows, and the tables of words have those of the code.
 """
 
 from __future__ import annotations
@@ -36,18 +35,15 @@ from harness.providers.second_turn import SecondTurnAspect
 from harness.stream.exchange import Exchange, Request
 from harness.stream.json_codec import Json
 
-DOCS: Final = Path(__file__).parents[2] / "docs"
-PAGES: Final = ("what-is-judged.md", "other-aspects.md", "judging-rules.md")
-TEXT: Final = "\n".join((DOCS / page).read_text(encoding="utf-8") for page in PAGES)
-MOST_WORDS: Final = 2800
-"""The words of all three pages. Each has a limit of its own: `test_short_pages`."""
+PAGE: Final = Path(__file__).parents[2] / "docs" / "what-is-judged.md"
+TEXT: Final = PAGE.read_text(encoding="utf-8")
 FIRST: Final = ASPECTS.index("media")
 TURNS: Final[Mapping[str, tuple[str, ...]]] = {
     "Aspects": ASPECTS[:FIRST],
     "Other aspects": ASPECTS[FIRST:],
     "The second turn": get_args(SecondTurnAspect),
 }
-"""The parts of the pages with a section for each aspect, and these aspects."""
+"""The parts of the page with a section for each aspect, and these aspects."""
 VERDICTS: Final[Mapping[str, AspectVerdict]] = {
     "kept": "kept",
     "lost": "lost",
@@ -230,11 +226,6 @@ def test_the_blocks_have_only_known_keys_and_one_sentence() -> None:
         assert ("wire" in block) != ("chat" in block), block
         assert len([key for key in block if key in VERDICTS and key != "kept"]) <= 1, block
     assert sum(len(VERDICTS.keys() & block.keys()) for block in all_blocks) == len(EXAMPLES)
-
-
-def test_the_pages_are_short() -> None:
-    words = re.findall(r"\S*\w\S*", _FENCE.sub("", TEXT))
-    assert len(words) <= MOST_WORDS, f"the pages have {len(words)} words without their examples"
 
 
 def words_in(cell: str) -> set[str]:

@@ -11,7 +11,7 @@ from harness.facts import Entry, Finish, Text, Transcript, finish_class
 from harness.facts.finish import FINISH_WORDS, FinishClass, ends_in_call, names_reason
 from tests.support.wire_answers import answer, frame, red
 
-PAGE = Path(__file__).parents[2] / "docs/judging-rules.md"
+PAGE = Path(__file__).parents[2] / "docs/what-is-judged.md"
 
 
 def test_the_page_has_the_table_of_words() -> None:
