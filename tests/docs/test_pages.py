@@ -40,22 +40,11 @@ ELSEWHERE = [
     )
 ]
 """Pages without examples, or whose examples another test runs."""
-NEEDS = {
-    "refused-requests.md": ["serving.md"],
-    "spec-language.md": ["cassette-format.md"],
-    "adapter-programs.md": ["your-adapter.md"],
-    "public-wires.md": ["your-adapter.md"],
-    "generated-streams.md": ["laws.md"],
-    "judge-results.md": ["judge.md"],
-    "your-questions.md": ["what-is-asked.md"],
-    "record-command.md": ["record.md"],
-    "secret-scan.md": ["secrets.md"],
-}
-"""Pages that continue the project of another page."""
-
 _BLOCK = re.compile(
     r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<language>\w+)\n(?P<body>.*?)```\n", re.DOTALL
 )
+_PROJECT = re.compile(r"^<!-- project: (\S+) -->\n", re.MULTILINE)
+"""What follows is about another project: that of the named page, or a ``new`` one."""
 _FILE = re.compile(r"`((?:harness|tests)/[\w./-]+\.py)`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 _ANCHOR = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
@@ -64,6 +53,16 @@ _ANY_BLOCK = re.compile(r"^```.*?^```\n", re.DOTALL | re.MULTILINE)
 
 def blocks(page: Path) -> list[re.Match[str]]:
     return list(_BLOCK.finditer(page.read_text(encoding="utf-8")))
+
+
+def projects(page: Path, folder: Path) -> list[tuple[Path, str, str]]:
+    """The folder of each project of a page, the page that it continues, and its text."""
+    first, *rest = _PROJECT.split(page.read_text(encoding="utf-8"))
+    others = zip(rest[::2], rest[1::2], strict=True)
+    return [
+        (folder, "new", first),
+        *((folder / f"project-{n}", name, text) for n, (name, text) in enumerate(others, 1)),
+    ]
 
 
 def surroundings() -> dict[str, str]:
@@ -80,7 +79,18 @@ def surroundings() -> dict[str, str]:
 def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
     """Write, execute and run the blocks of a page; returns the number of blocks."""
     done = 0
-    for block in blocks(page):
+    for project, continued, text in projects(page, folder):
+        project.mkdir(exist_ok=True)
+        if continued != "new":
+            run_page(page.parent / continued, project, environment)
+        done += run_blocks(text, project, environment)
+    return done
+
+
+def run_blocks(text: str, folder: Path, environment: dict[str, str]) -> int:
+    """Write, execute and run the blocks of a text in a project; returns their number."""
+    done = 0
+    for block in _BLOCK.finditer(text):
         if block["file"]:
             target = folder / block["file"]
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -158,14 +168,12 @@ def fits(shown: list[str], lines: list[str]) -> bool:
 )
 def test_each_page_works_as_shown(page: Path, tmp_path: Path) -> None:
     environment = surroundings()
-    for needed in NEEDS.get(page.name, []):
-        run_page(page.parent / needed, tmp_path, environment)
     assert run_page(page, tmp_path, environment) > 0
-    specs = tmp_path / "specs"
-    if specs.exists():
-        command = ("pytest", "specs", "-q", "-p", "no:cacheprovider")
-        ended = run(*command, cwd=tmp_path, environment=environment)
-        assert ended.status == 0, ended.output
+    for project, _, _ in projects(page, tmp_path):
+        if (project / "specs").exists():
+            command = ("pytest", "specs", "-q", "-p", "no:cacheprovider")
+            ended = run(*command, cwd=project, environment=environment)
+            assert ended.status == 0, ended.output
 
 
 @pytest.mark.slow

@@ -50,7 +50,9 @@ def long_lines(text: str) -> list[str]:
 )
 def test_a_page_is_read_in_five_minutes(page: Path) -> None:
     words = words_of(page.read_text(encoding="utf-8"))
-    assert words <= LONGER.get(page.name, MOST_WORDS), f"{page.name} has {words} words: shorten it, or split it by task"
+    assert words <= LONGER.get(page.name, MOST_WORDS), (
+        f"{page.name} has {words} words: shorten it, or split it by task"
+    )
 
 
 @pytest.mark.parametrize(
