@@ -32,7 +32,7 @@ ELSEWHERE = [
     ROOT / "docs" / f"{name}.md"
     for name in (
         *("plugins", "decisions", "five-words", "faq", "troubleshooting", "versions"),
-        *("adapter-faults", "declared-losses", "gateways", "second-turn", "grammars", "oracle"),
+        *("declared-losses", "grammars", "oracle"),
         *("mutation-testing", "reports", "green", "provider-details"),
         *("recording-rules", "dialect-anthropic-requests", "dialect-anthropic-deviations"),
         *("dialect-art-requests"),
