@@ -1,4 +1,4 @@
-"""An expectation that accepts every answer is refused. The table is in docs/green.md."""
+"""An expectation that accepts every answer is refused. The table is in docs/github-actions.md."""
 
 from __future__ import annotations
 

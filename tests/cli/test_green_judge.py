@@ -1,5 +1,5 @@
 """When is a run of ``harness judge`` green? The table is in
-docs/green.md.
+docs/github-actions.md.
 """
 
 from __future__ import annotations

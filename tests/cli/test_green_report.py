@@ -1,5 +1,5 @@
 """When are the results of a run green? ``harness report`` and ``harness compare`` of results that
-are red, not whole, or without a comparison. The table is in docs/green.md.
+are red, not whole, or without a comparison. The table is in docs/github-actions.md.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ ELSEWHERE = [
     for name in (
         *("plugins", "decisions", "five-words", "faq", "troubleshooting", "versions"),
         *("declared-losses", "grammars", "oracle"),
-        *("mutation-testing", "reports", "green", "provider-details"),
+        *("mutation-testing", "provider-details"),
         *("recording-rules", "dialect-anthropic-requests", "dialect-anthropic-deviations"),
         *("dialect-art-requests"),
         "can-gemini-take-it",

@@ -1,4 +1,4 @@
-"""When is a run of pytest green? The table is in docs/green.md."""
+"""When is a run of pytest green? The table is in docs/github-actions.md."""
 
 from __future__ import annotations
 
