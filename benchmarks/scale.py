@@ -28,7 +28,7 @@ import pyarrow as pa
 from distributed import Client, LocalCluster
 from pyarrow import parquet
 
-from harness.adapters import RunOptions
+from harness.adapters import RunOptions, Subject
 from harness.judging.aspects import transcript_of
 from harness.providers import PROVIDERS
 from harness.sweep.contract import Settings, Target, judge_batch, open_adapter
@@ -129,7 +129,8 @@ def cost_of_a_stream(rounds: int) -> dict[str, float]:
     ]
     exchanges = [stream.exchange for stream in streams if stream.exchange]
     options = RunOptions(provider="gemini-api")
-    adapter = open_adapter(SETTINGS.adapter, SETTINGS).with_options(options)
+    adapter = open_adapter(SETTINGS.adapter, SETTINGS)
+    subject = Subject(adapter, options)
     oracle = PROVIDERS["gemini-api"].facts
     messages = [data[6:-4] for exchange in exchanges for _, data in exchange.reads]
 
@@ -142,9 +143,9 @@ def cost_of_a_stream(rounds: int) -> dict[str, float]:
     steps: dict[str, Callable[[], object]] = {
         "orjson.loads of its frames": each(orjson.loads, messages),
         "oracle": each(oracle, exchanges),
-        "adapter": each(adapter.output, exchanges),
+        "adapter": each(subject.output, exchanges),
         "adapter with its facts": each(
-            lambda exchange: transcript_of(adapter, adapter.output(exchange)), exchanges
+            lambda exchange: transcript_of(adapter, subject.output(exchange)), exchanges
         ),
         "verdict, all in all": lambda: judge_batch(streams, SETTINGS),
     }

@@ -4,6 +4,7 @@ interface.
 
 from .adapter import (
     FACTS,
+    NO_OPTIONS,
     Adapter,
     AdapterError,
     AdapterMissing,
@@ -12,6 +13,7 @@ from .adapter import (
     OutOfTime,
     Output,
     RunOptions,
+    Subject,
 )
 from .asked import Asked, FailingService, FaultReaction, Reaction, SentRequest
 from .own import ADAPTERS, EVENTS, FRAMES, dialect_adapter, user_adapter
@@ -21,6 +23,7 @@ __all__ = [
     "EVENTS",
     "FACTS",
     "FRAMES",
+    "NO_OPTIONS",
     "Adapter",
     "AdapterError",
     "AdapterMissing",
@@ -34,6 +37,7 @@ __all__ = [
     "Reaction",
     "RunOptions",
     "SentRequest",
+    "Subject",
     "dialect_adapter",
     "user_adapter",
 ]

@@ -5,7 +5,7 @@ client.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -71,6 +71,9 @@ class RunOptions(Struct, frozen=True):
     def of(cls, case: Case) -> RunOptions:
         """Return the options of a case."""
         return cls(case.case, case.cassette, case.provider, case.tool_code, case.context)
+
+
+NO_OPTIONS: Final = RunOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,6 @@ class Adapter:
     strict: bool = False
     """Whether a refused request is red too if the adapter was given what is refused."""
     effort: Effort = BRIEF
-    options: RunOptions = field(default_factory=RunOptions)
     version: Callable[[], str] = lambda: UNKNOWN
     """Gives the version of the library or program under test. It may start the program."""
     providers: Callable[[], Sequence[str]] = tuple
@@ -212,21 +214,15 @@ class Adapter:
         """Whether the adapter is judged only by the facts that it states."""
         return self.model == FACTS
 
-    def with_options(self, options: RunOptions) -> Adapter:
-        """Return the same adapter, run with the options of a case."""
-        reference = self.reference and replace(self.reference, options=options)
-        return replace(self, options=options, reference=reference)
-
     def output(
         self,
         exchange: Exchange,
+        options: RunOptions = NO_OPTIONS,
         normalize: Normalize | None = None,
-        options: RunOptions | None = None,
     ) -> Output:
-        """Run the adapter, by default with its own options. Our own adapters use the result of
-        ``normalize``, if it is given. Raises `AdapterError` for every exception of the adapter.
+        """Run the adapter. Our own adapters use the result of ``normalize``, if it is given. Raises
+        `AdapterError` for every exception of the adapter.
         """
-        options = options or self.options
         try:
             if normalize and self.of_normalized:
                 normalized = normalize(exchange, options.provider, options.tool_code)
@@ -238,6 +234,18 @@ class Adapter:
             raise AdapterError(
                 f"the adapter raised {type(error).__name__} at {place_of(error)}: {error}"
             ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An adapter with the options of its runs: what a law is asked of."""
+
+    adapter: Adapter
+    options: RunOptions = NO_OPTIONS
+
+    def output(self, exchange: Exchange) -> Output:
+        """Return the output of a run; raises as `Adapter.output` does."""
+        return self.adapter.output(exchange, self.options)
 
     def items(self, exchange: Exchange) -> list[Any]:
         """Return the native events of a run; raises as `output` does."""

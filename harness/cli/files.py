@@ -170,9 +170,9 @@ def _replay(parsed: argparse.Namespace) -> int:
         if parsed.exchange is None and not is_answer(exchange, parsed.provider):
             continue
         if parsed.adapter:
-            from .named_adapter import adapter_named, output_items  # start-up time
+            from .named_adapter import output_items, subject_named  # start-up time
 
-            items = list(output_items(adapter_named(parsed.adapter, parsed), exchange))
+            items = list(output_items(subject_named(parsed.adapter, parsed), exchange))
             _print_json(*items)
             if not items:
                 note(f"exchange {number}: the adapter gave no event")
@@ -243,9 +243,9 @@ def _show(parsed: argparse.Namespace) -> int:
         for line in show_frames(exchange, parsed.provider):
             print(printable(line))
         if parsed.adapter:
-            from .named_adapter import adapter_named, aspect_lines  # start-up time
+            from .named_adapter import aspect_lines, subject_named  # start-up time
 
-            for line in aspect_lines(adapter_named(parsed.adapter, parsed), exchange):
+            for line in aspect_lines(subject_named(parsed.adapter, parsed), exchange):
                 print(printable(line))
     if not generating:
         note(f"{parsed.file}: {_why_nothing(cassette)}")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.adapters import Adapter, AdapterError, RunOptions
+from harness.adapters import Adapter, AdapterError, RunOptions, Subject
 from harness.adapters.named import TIMEOUT_S, adapter_of_target
 from harness.facts import DeclaredLoss, json_of_fact
 from harness.judging.aspects import judge_output
@@ -39,33 +39,34 @@ def losses_for(name: str, losses: Losses) -> tuple[DeclaredLoss, ...]:
     return (*losses.get(name, ()), *losses.get("", ()))
 
 
-def adapter_named(target: str, parsed: argparse.Namespace) -> Adapter:
+def subject_named(target: str, parsed: argparse.Namespace) -> Subject:
     """Return the adapter of the option ``--adapter``. Raises `AdapterError`."""
     options = RunOptions(provider=getattr(parsed, "provider", None))
-    return open_adapter(target).with_options(options)
+    return Subject(open_adapter(target), options)
 
 
-def output_items(adapter: Adapter, exchange: Exchange) -> Iterator[Any]:
+def output_items(subject: Subject, exchange: Exchange) -> Iterator[Any]:
     """Yield the native events of a run, with their facts if the adapter states them. Raises
     `AdapterError`.
     """
-    output = adapter.output(exchange)
+    output = subject.output(exchange)
     transcript = output.transcript
     if transcript is None:
         yield from output.items
         return
     if transcript.skipped:
-        raise AdapterError(f"adapter {adapter.name} skips this exchange: {transcript.skipped}")
+        name = subject.adapter.name
+        raise AdapterError(f"adapter {name} skips this exchange: {transcript.skipped}")
     for entry in transcript.entries:
         yield {"native": entry.native, "facts": [json_of_fact(fact) for fact in entry.facts]}
     if raised := transcript.raised:
         yield {"raised": {"type": raised.type, "message": raised.message, "code": raised.code}}
 
 
-def aspect_lines(adapter: Adapter, exchange: Exchange) -> Iterator[str]:
+def aspect_lines(subject: Subject, exchange: Exchange) -> Iterator[str]:
     """Yield one line for each aspect: its verdict and the reason. Raises `AdapterError`."""
-    reading = Reading(exchange, adapter.options)
-    judgement = judge_output(reading, adapter, adapter.output(exchange))
+    adapter, reading = subject.adapter, Reading(exchange, subject.options)
+    judgement = judge_output(reading, adapter, subject.output(exchange))
     if judgement.error:
         raise AdapterError(judgement.error)
     if judgement.variants:

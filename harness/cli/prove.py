@@ -15,7 +15,7 @@ from harness.proving.mutation.table import kill_table
 from harness.specs.spec_error import SpecError
 from harness.stream.printable import printable
 
-from .named_adapter import adapter_named
+from .named_adapter import open_adapter
 from .output import note, with_progress
 
 UNPROVEN: Final = 1
@@ -27,7 +27,7 @@ def prove_specs(parsed: argparse.Namespace) -> int:
     roots = parsed.paths or folders
     adapters = {
         adapter.name: adapter
-        for adapter in (adapter_named(target, parsed) for target in parsed.adapter)
+        for adapter in (open_adapter(target) for target in parsed.adapter)
         if adapter.name not in DIALECTS
     }
     project.adapters |= {

@@ -494,7 +494,7 @@ def _first_turn(reading: Reading, adapter: Adapter) -> Transcript | None:
     judged.
     """
     try:
-        output = adapter.output(reading.exchange, options=reading.options)
+        output = adapter.output(reading.exchange, reading.options)
     except AdapterError:
         return None
     return output.transcript or Transcript()

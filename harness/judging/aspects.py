@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from harness.adapters import Adapter, AdapterError, Output, SentRequest
+from harness.adapters import Adapter, AdapterError, Output, SentRequest, Subject
 from harness.adapters.at import Question
 from harness.facts import (
     ACCEPTED,
@@ -173,7 +173,7 @@ def compare_exchange(
     if exchange.is_empty:
         return ExchangeJudgement(cassette, number, is_recorded=False)
     try:
-        output = adapter.output(exchange, options=reading.options)
+        output = adapter.output(exchange, reading.options)
     except AdapterError as error:
         return ExchangeJudgement(
             cassette,
@@ -241,7 +241,7 @@ def compare_output(
             findings[aspect] = Finding(aspect, "not_carried", "declared", str(losses[0]))
     red = [aspect for aspect, finding in findings.items() if finding.red]
     if red and adapter.reference:
-        items = adapter.reference.output(exchange, options=reading.options).items
+        items = adapter.reference.output(exchange, reading.options).items
         lacking = compare_output(reading, adapter.reference, Output(items, Session())).red
         for aspect in red:
             if aspect in lacking:
@@ -261,14 +261,14 @@ def _is_silent(transcript: Transcript) -> bool:
     return not (transcript.raised or transcript.skipped or any(transcript.facts()))
 
 
-def provider_of(exchange: Exchange, adapter: Adapter) -> Provider:
+def provider_of(exchange: Exchange, subject: Subject) -> Provider:
     """The provider that the adapter uses for the exchange."""
-    return PROVIDERS[choose_provider(exchange, adapter.options.provider)]
+    return PROVIDERS[choose_provider(exchange, subject.options.provider)]
 
 
-def wire_facts(exchange: Exchange, adapter: Adapter) -> Facts:
+def wire_facts(exchange: Exchange, subject: Subject) -> Facts:
     """The facts that the oracle reads from the raw answer."""
-    return provider_of(exchange, adapter).facts(exchange, adapter.options.tool_code)
+    return provider_of(exchange, subject).facts(exchange, subject.options.tool_code)
 
 
 def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, Finding]:

@@ -248,7 +248,7 @@ def _compare(
     if not mismatches or adapter is None or adapter.reference is None:
         return mismatches
     options = RunOptions.of(cell.case)
-    own = adapter.reference.output(fixture.exchanges[0], options=options)
+    own = adapter.reference.output(fixture.exchanges[0], options)
     invented = own.session.invented
     return compare_with_ids(expected, items, invented) if invented else mismatches
 
@@ -309,7 +309,7 @@ def run_cell(
     if cell.layer == "requests":
         return Output(_requests(cell, fixture, adapter))
     chosen = adapter or _own(cell.column)
-    return chosen.output(fixture.exchanges[0], normalize, RunOptions.of(cell.case))
+    return chosen.output(fixture.exchanges[0], RunOptions.of(cell.case), normalize)
 
 
 class NormalizedOnce:

@@ -33,7 +33,7 @@ def replay_function(config: pytest.Config) -> Callable[..., list[dict[str, Any]]
             )
         if not adapter:
             return replay(cassette.exchanges[exchange - 1], **options)
-        return project.chosen(adapter).items(cassette.exchanges[exchange - 1])
+        return project.chosen(adapter).output(cassette.exchanges[exchange - 1]).items
 
     return run
 

@@ -240,9 +240,8 @@ def _law_results(
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     assert stream.exchange is not None  # see _judge
     options = RunOptions(cassette=stream.id, provider=stream.exchange.provider)
-    adapter = adapter.with_options(options)
     for law in LAWS:
         if law.id in laws and adapter.layer in law.layers:
-            judged = judge_law(LawCell(law, stream.id, 1, stream.exchange, adapter))
+            judged = judge_law(LawCell(law, stream.id, 1, stream.exchange, adapter, None, options))
             breach = judged.breaches[0].sentence if judged.breaches else judged.result.reason
             yield str(law.id), (judged.result.verdict, f"law {law.id}: {breach}")

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from harness.adapters import Adapter
+from harness.adapters import NO_OPTIONS, Adapter
 from harness.adapters.named import make_adapter, read_line
 from harness.facts import Fact, Transcript
 from harness.providers import with_provider
@@ -122,4 +122,4 @@ def facts_of(adapter: Adapter, exchange: Exchange = EXCHANGE) -> list[Fact]:
 def second_request(adapter: Adapter, exchange: Exchange = EXCHANGE) -> bytes | str:
     """The body of the second request, or the reason why there is none."""
     assert adapter.second_request is not None
-    return adapter.second_request(exchange, adapter.options)
+    return adapter.second_request(exchange, NO_OPTIONS)

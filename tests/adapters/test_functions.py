@@ -511,10 +511,9 @@ def test_a_function_names_the_wires_that_it_reads(tmp_path: Path) -> None:
     own = function_adapter(shim + "PROVIDERS = ('gemini-api', 'vertex-ai')", tmp_path)
     assert (transcript(own).skipped, len(transcript(own).entries)) == ("", 1)
     envelope = replace(EXCHANGE, provider="code-assist")
-    as_gemini = own.with_options(RunOptions(provider="gemini-api"))
-    assert transcript(as_gemini, envelope).skipped == (
-        "another wire; it reads gemini-api, vertex-ai"
-    )
+    as_gemini = own.output(envelope, RunOptions(provider="gemini-api")).transcript
+    assert as_gemini
+    assert as_gemini.skipped == ("another wire; it reads gemini-api, vertex-ai")
     with pytest.raises(AdapterError, match="names claude; expected gemini-api"):
         function_adapter(shim + "PROVIDERS = ('claude',)", tmp_path)
     with pytest.raises(AdapterError, match=r"is the string 'vertex-ai'; expected a tuple, such as"):

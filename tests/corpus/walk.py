@@ -36,7 +36,7 @@ from msgspec import to_builtins
 
 import harness
 import harness.dialects
-from harness.adapters import RunOptions
+from harness.adapters import RunOptions, Subject
 from harness.cassettes.yaml import parse
 from harness.judging.laws import check
 from harness.judging.laws.law import difference
@@ -192,11 +192,11 @@ class Walk:
         payloads = (payloads_of(self.replay, dialect) for dialect in dialects)
         adapters = (events_of(self.replay), *payloads)
         return [
-            f"{adapter.name}: {breach.sentence}"
-            for adapter in (adapter.with_options(options) for adapter in adapters)
+            f"{subject.adapter.name}: {breach.sentence}"
+            for subject in (Subject(adapter, options) for adapter in adapters)
             for law in (ORDER, LOSS, ROUND_TRIP)
-            if adapter.layer in law.layers and not law.not_run(exchange, adapter)
-            for breach in law.findings(exchange, adapter)
+            if subject.adapter.layer in law.layers and not law.not_run(exchange, subject)
+            for breach in law.findings(exchange, subject)
         ]
 
     def _cut_anew(self, recorded: harness.Exchange, dialect: str) -> Iterator[str]:

@@ -62,7 +62,7 @@ def judged_at_borders(wire: str, fault: BorderFault | None) -> list[Result]:
         if fault and len(reads) > 1:
             body = b"".join(fault(reads))
             exchange = replace(exchange, reads=((None, body),))
-        return own.with_options(options).output(exchange)
+        return own.output(exchange, options)
 
     adapter: Adapter = replace(own, run=run)
     items = [

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from harness import Exchange
-from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
+from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions, Subject
 from harness.adapters.adapter import FACTS, Effort
 from harness.facts import (
     RUN,
@@ -64,18 +64,18 @@ def with_shim(fault: AnswerFault, shim: str = "") -> Adapter:
     payloads = payloads_of(fault.replay, fault.dialect)
 
     def run_shim(exchange: Exchange, options: RunOptions) -> Output:
-        output = payloads.with_options(options).output(exchange)
+        output = payloads.output(exchange, options)
         transcript = transcript_of_payloads(shim or fault.dialect, output.items)
         remembered = [call.signature for call in output.session.calls.values() if call.signature]
         entries = (*transcript.entries, Entry({"session": remembered}))
         return Output.of_transcript(replace(transcript, entries=entries))
 
     def converse(exchange: Exchange, options: RunOptions) -> bytes | str:
-        adapter = payloads.with_options(options)
-        provider = provider_of(exchange, adapter)
+        adapter, subject = payloads, Subject(payloads, options)
+        provider = provider_of(exchange, subject)
         if adapter.request is None or adapter.request.wire not in (None, provider.wire):
             return "it has no second turn"
-        output = adapter.output(exchange)
+        output = subject.output(exchange)
         calls = [
             fact
             for fact in transcript_of_payloads(fault.dialect, output.items).facts()
@@ -116,9 +116,8 @@ def with_account(fault: AnswerFault, of_events: bool = False) -> Adapter:
     inner = (events_of if of_events else payloads_of)(fault.replay, fault.dialect)
 
     def run_inner(exchange: Exchange, options: RunOptions) -> Output:
-        adapter = inner.with_options(options)
-        output = adapter.output(exchange)
-        return Output.of_transcript(in_own_words(transcript_of(adapter, output), output.items))
+        output = inner.output(exchange, options)
+        return Output.of_transcript(in_own_words(transcript_of(inner, output), output.items))
 
     return Adapter(name="faulty", model=FACTS, run=run_inner, effort=FEW)
 
@@ -151,20 +150,20 @@ def reading_of(exchange: Exchange, provider: str | None, tool_code: bool | None)
     return Reading(exchange, RunOptions(provider=provider, tool_code=tool_code))
 
 
-def judged(exchange: Exchange, adapter: Adapter, output: Output) -> ExchangeJudgement:
-    options = adapter.options
+def judged(exchange: Exchange, subject: Subject, output: Output) -> ExchangeJudgement:
+    options = subject.options
     reading = reading_of(exchange, options.provider, options.tool_code)
-    return compare_output(reading, adapter, output)
+    return compare_output(reading, subject.adapter, output)
 
 
 def red_aspects(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> set[str]:
-    adapter = rebuild(fault).with_options(options_of(cell))
+    subject = Subject(rebuild(fault), options_of(cell))
     exchange = recorded(cell)
     try:
-        output = adapter.output(exchange)
+        output = subject.output(exchange)
     except AdapterError:  # the payloads cannot be read
         return {"error"}
-    return {*judged(exchange, adapter, output).red}
+    return {*judged(exchange, subject, output).red}
 
 
 def red_aspects_of_second_turn(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> set[str]:
@@ -218,7 +217,7 @@ def caught_by(fault: AnswerFault) -> str:
         small = sorted(differing, key=lambda pair: len(recorded(pair[1]).body))[:SMALLEST]
         for _, cell in small:
             faulty, faultless = (
-                rebuild(each).with_options(options_of(cell))
+                Subject(rebuild(each), options_of(cell))
                 for each in (fault, AnswerFault(fault.dialect))
             )
             for number in OF_VARIANTS:
@@ -235,8 +234,8 @@ def statement(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> Any:
     pieces, the order of different facts, the word for a class of reasons, 0 for no count. It
     includes the verdicts, since they depend on native events too.
     """
-    adapter, exchange = rebuild(fault).with_options(options_of(cell)), recorded(cell)
-    output = adapter.output(exchange)
+    subject, exchange = Subject(rebuild(fault), options_of(cell)), recorded(cell)
+    output = subject.output(exchange)
     assert output.transcript
     facts = [*output.transcript.facts()]
     reasons = [fact.raw for fact in facts if isinstance(fact, Finish) and fact.raw]
@@ -244,7 +243,7 @@ def statement(rebuild: Rebuild, fault: AnswerFault, cell: Cell) -> Any:
     counts: dict[str, int | None] = {}
     for usage in (fact for fact in facts if isinstance(fact, Usage)):
         counts |= {name: count for name, count in asdict(usage).items() if count is not None}
-    aspects = judged(exchange, adapter, output).aspects
+    aspects = judged(exchange, subject, output).aspects
     return (
         *(
             "".join(fact.text for fact in facts if isinstance(fact, kind))
@@ -280,8 +279,8 @@ def broken_by(fault: AnswerFault) -> int | None:
         for _, cell in differing_cells(fault):
             exchange, options = recorded(cell), options_of(cell)
             with suppress(KeyError):  # the payloads cannot be read
-                if law.findings(exchange, faulty.with_options(options)) and not law.findings(
-                    exchange, faultless.with_options(options)
+                if law.findings(exchange, Subject(faulty, options)) and not law.findings(
+                    exchange, Subject(faultless, options)
                 ):
                     return number
     return None

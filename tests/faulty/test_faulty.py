@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from harness.adapters import RunOptions
+from harness.adapters import RunOptions, Subject
 from harness.judging.judge import Cell, judge, resolve_fixture, run_cell
 from harness.judging.laws import LAWS
 from harness.judging.results import Result
@@ -144,7 +144,7 @@ def broken_laws(fault: AnswerFault, differing: list[Cell]) -> Iterator[str]:
         options = RunOptions(provider=cell.case.provider, tool_code=cell.case.tool_code)
         for make in (events_of, payloads_of):
             faulty, faultless = (
-                make(replay, fault.dialect).with_options(options)
+                Subject(make(replay, fault.dialect), options)
                 for replay in (fault.replay, AnswerFault(fault.dialect).replay)
             )
             if law.findings(recorded(cell), faulty) and not law.findings(recorded(cell), faultless):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.adapters import Adapter, Output, RunOptions
+from harness.adapters import Adapter, Output, RunOptions, Subject
 from harness.adapters.adapter import FACTS
 from harness.facts import Call, Entry, Fact, Finish, Text, Transcript, Usage, facts_of_account
 from harness.judging.aspects import judge_exchange, provider_of
@@ -63,7 +63,7 @@ def adapter_with(change: Change) -> Adapter:
     """
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
-        provider = provider_of(exchange, Adapter(name="wire", model=FACTS, run=run))
+        provider = provider_of(exchange, Subject(Adapter(name="wire", model=FACTS, run=run)))
         stated = [change(fact) for fact in facts_of_account(provider.facts(exchange))]
         return Output.of_transcript(Transcript((Entry({"given": True}, tuple(stated)),)))
 

@@ -25,9 +25,7 @@ INVENTED = {"msg_1", "toolu_1", "toolu_2"}
 
 
 def payloads(exchange: Exchange) -> list[Any]:
-    return (
-        ADAPTERS["anthropic"].with_options(RunOptions(provider="gemini-api")).output(exchange).items
-    )
+    return ADAPTERS["anthropic"].output(exchange, RunOptions(provider="gemini-api")).items
 
 
 def spelled(changes: dict[str, str]) -> Adapter:
@@ -52,7 +50,7 @@ def verdict(changes: dict[str, str], expected: Any = None) -> tuple[str, list[Js
 
 
 def test_our_dialect_marks_the_ids_that_it_invented() -> None:
-    output = ADAPTERS["anthropic"].with_options(RunOptions(provider="gemini-api")).output(EXCHANGE)
+    output = ADAPTERS["anthropic"].output(EXCHANGE, RunOptions(provider="gemini-api"))
     assert output.session.invented == INVENTED
 
 

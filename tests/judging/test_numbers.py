@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from harness.adapters import RunOptions
 from harness.cassettes.load import load
 from harness.facts import Call, Fact, Text
 from harness.judging.aspects import judge_exchange
@@ -27,8 +26,7 @@ def red(change: Change) -> dict[str, list[str]]:
     for name in CASSETTES:
         exchanges = load(FOLDER / f"{name}.yaml").exchanges
         for number, exchange in enumerate(exchanges, 1):
-            options = RunOptions(provider=name.partition("/")[0])
-            adapter = facts_adapter(change).with_options(options)
+            adapter = facts_adapter(change)
             judged[f"{name.partition('/')[0]}:{number}"] = judge_exchange(
                 Reading(exchange), adapter
             ).red

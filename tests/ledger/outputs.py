@@ -101,7 +101,7 @@ def record(adapter: Adapter, items: Sequence[JudgedExchange]) -> Lines:
     """Run an adapter on all exchanges, in both turns."""
 
     def first(item: JudgedExchange) -> dict[str, Any]:
-        output = adapter.with_options(item.reading.options).output(item.exchange)
+        output = adapter.output(item.exchange, item.reading.options)
         assert output.transcript is not None
         return json_of(output.transcript)
 

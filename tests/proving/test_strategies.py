@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from harness.adapters import ADAPTERS, EVENTS, RunOptions
+from harness.adapters import ADAPTERS, EVENTS, RunOptions, Subject
 from harness.cassettes import Cassette, Exchange, OriginKind, dumps, loads
 from harness.dialects import DIALECTS
 from harness.judging.laws import LAWS
@@ -28,12 +28,13 @@ def findings(exchange: Exchange, dialect: str, *numbers: int) -> list[str]:
     options = RunOptions(provider="gemini-api")
     return [
         breach.sentence
-        for adapter in (EVENTS.with_options(options), ADAPTERS[dialect].with_options(options))
+        for adapter in (EVENTS, ADAPTERS[dialect])
+        for subject in [Subject(adapter, options)]
         for law in FAST
         if law.id in (numbers or (2, 3, 5, 8))
         and adapter.layer in law.layers
-        and not law.not_run(exchange, adapter)
-        for breach in law.findings(exchange, adapter)
+        and not law.not_run(exchange, subject)
+        for breach in law.findings(exchange, subject)
     ]
 
 

@@ -34,7 +34,7 @@ def test_a_function_that_swallows_exceptions_is_stopped(
     with pytest.raises(AdapterError, match=r"did not return within 0\.2 s"):
         make_adapter(
             read_line("mine = swallowing_adapter:run"), tmp_path, timeout=0.2, guest=True
-        ).items(exchange(TEXT))
+        ).output(exchange(TEXT))
 
 
 CLOSES = """
@@ -118,7 +118,7 @@ def nothing_is_left_in(folder: Path) -> bool:
 def test_processes_left_by_a_program_end_with_it(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(LEAVES, encoding="utf-8")
     adapter = make_adapter(read_line(f"mine = run: {sys.executable} program.py"), tmp_path)
-    assert adapter.items(exchange(TEXT)) == [{}]
+    assert adapter.output(exchange(TEXT)).items == [{}]
     assert left_in(tmp_path), "the child is there"
     adapter.close()
     assert nothing_is_left_in(tmp_path)
@@ -164,5 +164,5 @@ def test_a_program_gets_its_verdict_before_it_ends(program: str, tmp_path: Path)
     with pytest.raises(AdapterError, match=r"wrote no answer .* within 1 s"):
         make_adapter(
             read_line(f"mine = run: {sys.executable} program.py"), tmp_path, timeout=1.0
-        ).items(exchange(TEXT))
+        ).output(exchange(TEXT))
     assert not (tmp_path / "ended").exists()

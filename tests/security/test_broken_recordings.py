@@ -50,7 +50,7 @@ WIRE = HEAD + b"".join(map(block, STREAM)) + b"0\r\n\r\n"
 def facts_by_adapter(exchange: Exchange) -> dict[str, Facts]:
     exchange, normalize = replace(exchange, provider="gemini-api"), NormalizedOnce()
     facts = {
-        name: facts_of(adapter, adapter.output(exchange, normalize))
+        name: facts_of(adapter, adapter.output(exchange, normalize=normalize))
         for name, adapter in ADAPTERS.items()
     }
     return {name: account for name, account in facts.items() if isinstance(account, Facts)}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.adapters import ADAPTERS
+from harness.adapters import ADAPTERS, Subject
 from harness.cassettes import Exchange
 from harness.cassettes.load import load
 from harness.dialects import DIALECTS
@@ -108,7 +108,9 @@ def request_cells(kind: str) -> list[Cell]:
 def _has_calls_in_text(cell: Cell) -> bool:
     """Whether an answer has ``<tool_code>``: the signature of its text then belongs to the call."""
     exchanges = resolve_fixture(cell.case, PROJECT.cassette).exchanges
-    return any(wire_facts(exchange, ADAPTERS[cell.column]).blocks for exchange in exchanges)
+    return any(
+        wire_facts(exchange, Subject(ADAPTERS[cell.column])).blocks for exchange in exchanges
+    )
 
 
 def requests_of(cell: Cell) -> list[tuple[Any, str, list[Exchange]]]:
@@ -140,16 +142,16 @@ def test_the_next_request_after_each_shipped_answer_is_accepted(dialect: str) ->
         for number, exchange in enumerate(load(path).exchanges, 1):
             if path.stem == "web-socket":
                 continue  # its messages are not those of the answer of a request
-            if not exchange.generates or nothing_goes_back(exchange, adapter):
+            if not exchange.generates or nothing_goes_back(exchange, Subject(adapter)):
                 continue
             asked += 1
-            calls = wire_facts(exchange, adapter).calls
+            calls = wire_facts(exchange, Subject(adapter)).calls
             outcomes = [ToolOutcome({"done": True}) for _ in calls] if calls else "Go on."
             output = adapter.output(exchange)
             prompt = adapter.request.follow_up(
                 adapter.request.opening_prompt, output.items, outcomes
             )
-            provider = provider_of(exchange, adapter).name
+            provider = provider_of(exchange, Subject(adapter)).name
             body = ask(adapter.request, prompt, provider, {}, output.session).body
             broken += [
                 f"{path.name} {number}: {name}" for name in broken_rules(body, provider, [exchange])

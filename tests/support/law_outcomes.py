@@ -12,7 +12,7 @@ from harness.stream.exchange import Exchange
 def outcomes(exchange: Exchange, *adapters: Adapter) -> dict[str, int]:
     """The number of items that pass, and of items that are skipped since their law is not asked."""
     reasons = [
-        cell.law.not_run(cell.exchange, cell.adapter)
+        cell.law.not_run(cell.exchange, cell.subject)
         for cell in cells("counted", (exchange,), adapters)
     ]
     asked = reasons.count("")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-from harness.adapters import ADAPTERS, EVENTS, Adapter
+from harness.adapters import ADAPTERS, EVENTS, Adapter, Subject
 from harness.stream.exchange import Exchange
 from harness.stream.plugins import installed
 
@@ -52,9 +52,9 @@ def check(exchange: Exchange, *adapters: Adapter) -> list[str]:
     Without ``adapters``: the canonical events and every dialect. Raises `AdapterError`.
     """
     return [
-        f"{adapter.name}: law {law.id}: {breach.sentence}"
-        for adapter in adapters or (EVENTS, *ADAPTERS.values())
+        f"{subject.adapter.name}: law {law.id}: {breach.sentence}"
+        for subject in map(Subject, adapters or (EVENTS, *ADAPTERS.values()))
         for law in LAWS
-        if adapter.layer in law.layers and not law.not_run(exchange, adapter)
-        for breach in law.findings(exchange, adapter)
+        if subject.adapter.layer in law.layers and not law.not_run(exchange, subject)
+        for breach in law.findings(exchange, subject)
     ]

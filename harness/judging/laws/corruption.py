@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from harness.adapters import Adapter, AdapterError
+from harness.adapters import AdapterError, Subject
 from harness.facts import Facts
 from harness.stream.exchange import Exchange
 
@@ -31,14 +31,15 @@ _GARBAGE = (
 )
 
 
-def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def corruption_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return the first damaged form of the exchange that the adapter handles wrongly."""
+    adapter = subject.adapter
     for name, damaged in damaged_exchanges(exchange, adapter.name, adapter.effort.damages):
-        output = adapter.attempt(damaged)
+        output = subject.attempt(damaged)
         if isinstance(output, AdapterError):
             finding = str(output)
         else:
-            finding = "" if adapter.by_facts else silence(damaged, output.items, adapter)
+            finding = "" if subject.adapter.by_facts else silence(damaged, output.items, subject)
         if finding:
             return [Breach(f"{name}, {finding}; body {shown(damaged.body)}", damaged)]
     return []
@@ -55,10 +56,10 @@ def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tup
         yield DAMAGES[damage], with_reads(original, damage(original.body, chance))
 
 
-def silence(damaged: Exchange, items: list[Any], adapter: Adapter) -> str:
+def silence(damaged: Exchange, items: list[Any], subject: Subject) -> str:
     """Return the fault if an adapter gives no items for a body with facts, else ""."""
-    provider = provider_of(damaged, adapter)
-    return "" if items or provider.facts(damaged) == Facts() else f"gives no {adapter.noun}"
+    provider = provider_of(damaged, subject)
+    return "" if items or provider.facts(damaged) == Facts() else f"gives no {subject.adapter.noun}"
 
 
 def flipped(body: bytes, chance: random.Random) -> bytes:

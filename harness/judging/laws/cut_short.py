@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.adapters import Adapter, AdapterError, OutOfTime, Output
+from harness.adapters import AdapterError, OutOfTime, Output, Subject
 from harness.facts import Aspect, Facts
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
@@ -29,15 +29,15 @@ PREFIXES = 24
 """The number of prefixes of a large body that end at seeded places."""
 
 
-def prefix_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def prefix_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return the shortest prefix that was found with a wrong output, if there is one."""
-    finding_of = _beginning_of_events if adapter.layer == "events" else _beginning_of_facts
-    if adapter.by_facts:
+    finding_of = _beginning_of_events if subject.adapter.layer == "events" else _beginning_of_facts
+    if subject.adapter.by_facts:
         finding_of = _aspects_of_beginning
-    judge = finding_of(exchange, adapter)
+    judge = finding_of(exchange, subject)
     if isinstance(judge, str):
         return [Breach(judge, exchange)]
-    broken = first_prefix(exchange, prefixes(exchange, adapter.effort.tries), judge)
+    broken = first_prefix(exchange, prefixes(exchange, subject.adapter.effort.tries), judge)
     if broken is None:
         return []
     size, finding = broken
@@ -45,25 +45,25 @@ def prefix_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     short = shortened(exchange, size)
     place = f"cut short at byte {size} ({before})"
     sentence = f"{place if size else 'the stream ends before its first byte'}: {finding}"
-    breach = Breach(sentence, short, _expected_events(exchange, short, adapter))
-    if adapter.by_facts:
-        breach = _with_aspect(breach, adapter)
+    breach = Breach(sentence, short, _expected_events(exchange, short, subject))
+    if subject.adapter.by_facts:
+        breach = _with_aspect(breach, subject)
     return [breach]
 
 
-def _with_aspect(breach: Breach, adapter: Adapter) -> Breach:
+def _with_aspect(breach: Breach, subject: Subject) -> Breach:
     """Return the breach with the first lost aspect of its sentence."""
-    judgement = judge_exchange(Reading(breach.exchange, adapter.options), adapter)
+    judgement = judge_exchange(Reading(breach.exchange, subject.options), subject.adapter)
     for aspect in judgement.red:
         if aspect in _OF_BEGINNINGS:
             return replace(breach, aspect=aspect, group=judgement.aspects[aspect].group)
     return breach
 
 
-def _expected_events(exchange: Exchange, short: Exchange, adapter: Adapter) -> Any:
-    if adapter.layer != "events":
+def _expected_events(exchange: Exchange, short: Exchange, subject: Subject) -> Any:
+    if subject.adapter.layer != "events":
         return None
-    right = adapter.items(exchange)[: max(0, len(adapter.outcome(short)) - 1)]
+    right = subject.items(exchange)[: max(0, len(subject.outcome(short)) - 1)]
     return [*as_read(right), {"$contains": {"kind": "incomplete", "end": "cut"}}]
 
 
@@ -71,16 +71,16 @@ Judge = Callable[[Exchange], str]
 """Checks the output of a prefix. Gives the fault as a sentence, or ""."""
 
 
-def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
+def _beginning_of_events(exchange: Exchange, subject: Subject) -> Judge:
     """Require that a prefix gives exactly the first events.
 
     A prefix may end with text that was held back as a possible tag.
     """
-    full = adapter.items(exchange)
-    tags = _finds_tool_code(exchange, adapter) or provider_of(exchange, adapter).tags
+    full = subject.items(exchange)
+    tags = _finds_tool_code(exchange, subject) or provider_of(exchange, subject).tags
 
     def judge(short: Exchange) -> str:
-        items = adapter.outcome(short)
+        items = subject.outcome(short)
         if not items or items[-1].get("kind") != "incomplete":
             return f"the last event is {shown(items[-1] if items else None)}, not incomplete"
         events = items[:-1]
@@ -91,22 +91,22 @@ def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
     return judge
 
 
-def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
+def _beginning_of_facts(exchange: Exchange, subject: Subject) -> Judge | str:
     """Require that the text, thoughts and calls of a prefix are a beginning of those of the whole
     answer. An error follows.
     """
-    full = facts_of(adapter, adapter.output(exchange))
+    full = facts_of(subject.adapter, subject.output(exchange))
     if isinstance(full, str):
         return full
     # A block or line that is cut may become text, although it is not text in the whole answer.
-    provider = provider_of(exchange, adapter)
-    loose = _finds_tool_code(exchange, adapter) or provider.program
+    provider = provider_of(exchange, subject)
+    loose = _finds_tool_code(exchange, subject) or provider.program
 
     def judge(short: Exchange) -> str:
-        output = adapter.attempt(short)
+        output = subject.attempt(short)
         if isinstance(output, AdapterError):
             return str(output)
-        facts = facts_of(adapter, output)
+        facts = facts_of(subject.adapter, output)
         if isinstance(facts, str):
             return facts
         if not (facts.errors or facts.unfinished or facts.block_reason):
@@ -116,17 +116,17 @@ def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
     return judge
 
 
-def _aspects_of_beginning(exchange: Exchange, adapter: Adapter) -> Judge:
+def _aspects_of_beginning(exchange: Exchange, subject: Subject) -> Judge:
     """Require that the text, thoughts and calls of a prefix are those in its bytes. The cut is
     reported.
     """
-    aspects = {*_OF_BEGINNINGS} - {*judged(exchange, adapter).red}
+    aspects = {*_OF_BEGINNINGS} - {*judged(exchange, subject).red}
 
     def judge(short: Exchange) -> str:
-        if Reading(replace(short, end="complete"), adapter.options).variants:
+        if Reading(replace(short, end="complete"), subject.options).variants:
             return ""  # it ends inside an event, and a client may drop such an event
         try:
-            judgement = judged(short, adapter)
+            judgement = judged(short, subject)
         except OutOfTime:
             raise
         except AdapterError as error:
@@ -137,10 +137,10 @@ def _aspects_of_beginning(exchange: Exchange, adapter: Adapter) -> Judge:
     return judge
 
 
-def _finds_tool_code(exchange: Exchange, adapter: Adapter) -> bool:
+def _finds_tool_code(exchange: Exchange, subject: Subject) -> bool:
     """Return whether the adapter reads ``<tool_code>`` in the text as a call."""
-    chosen = adapter.options.tool_code
-    return provider_of(exchange, adapter).tool_code if chosen is None else chosen
+    chosen = subject.options.tool_code
+    return provider_of(exchange, subject).tool_code if chosen is None else chosen
 
 
 def _last(output: Output) -> object:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from harness.adapters import Adapter
+from harness.adapters import Subject
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
@@ -31,7 +31,7 @@ RANDOM_CUTS = 12
 WHOLE = "read as a whole"
 
 
-def cut_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def cut_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return the first set of cuts that changes the output, reduced to the fewest cuts.
 
     The times of the reads are removed from both exchanges, because they do not belong to the new
@@ -40,29 +40,29 @@ def cut_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     recorded = cuts_of(exchange)
     whole = with_cuts(exchange, ())
     # The adapter must not fail on the recording itself. For a variant, an error is a normal output.
-    expected = adapter.outcome(whole) if recorded else adapter.items(whole)
-    came = adapter.items(with_cuts(exchange, recorded)) if recorded else expected
+    expected = subject.outcome(whole) if recorded else subject.items(whole)
+    came = subject.items(with_cuts(exchange, recorded)) if recorded else expected
 
     def differs(cuts: CutPlaces) -> bool:
-        got = came if cuts == recorded else adapter.outcome(with_cuts(exchange, cuts))
+        got = came if cuts == recorded else subject.outcome(with_cuts(exchange, cuts))
         return got != expected
 
-    for cuts in chain([recorded] if recorded else (), _cut_sets_for(exchange, adapter)):
+    for cuts in chain([recorded] if recorded else (), _cut_sets_for(exchange, subject)):
         if differs(cuts):
             few = fewest(cuts, differs)
             shows = with_cuts(exchange, few)
-            got = adapter.outcome(shows)
-            first = difference(expected, got, adapter.noun, WHOLE)
+            got = subject.outcome(shows)
+            first = difference(expected, got, subject.adapter.noun, WHOLE)
             sentence = first or "the output differs sometimes"
             return [Breach(f"{places(exchange, few)}, {sentence}", shows, as_read(expected), got)]
     return []
 
 
-def _cut_sets_for(exchange: Exchange, adapter: Adapter) -> Iterator[CutPlaces]:
+def _cut_sets_for(exchange: Exchange, subject: Subject) -> Iterator[CutPlaces]:
     size = len(exchange.body)
-    if adapter.effort.bytewise and 1 < size <= BYTEWISE:
+    if subject.adapter.effort.bytewise and 1 < size <= BYTEWISE:
         yield tuple(range(1, size))
-    yield from cut_sets(exchange, adapter.effort.tries)
+    yield from cut_sets(exchange, subject.adapter.effort.tries)
 
 
 def cut_sets(exchange: Exchange, tries: int) -> Iterator[CutPlaces]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from harness.adapters import Adapter, AdapterError, Output, RunOptions
+from harness.adapters import NO_OPTIONS, Adapter, AdapterError, Output, RunOptions, Subject
 from harness.cassettes import CassetteError
 from harness.facts import ASPECTS, Finding, Place
 from harness.specs.matching import compare, sides
@@ -44,6 +44,12 @@ class LawCell:
     exchange: Exchange
     adapter: Adapter
     origin: Origin | None = None
+    options: RunOptions = NO_OPTIONS
+
+    @property
+    def subject(self) -> Subject:
+        """The adapter with the options of its runs."""
+        return Subject(self.adapter, self.options)
 
     @property
     def column(self) -> str:
@@ -89,35 +95,33 @@ def cells(
                         cassette=cassette,
                         provider=exchange.provider,
                     )
-                    yield LawCell(
-                        law, cassette, number, exchange, adapter.with_options(options), origin
-                    )
+                    yield LawCell(law, cassette, number, exchange, adapter, origin, options)
 
 
 def judge_law(cell: LawCell) -> LawJudgement:
     """Judge one cell."""
-    law, exchange, adapter = cell.law, cell.exchange, cell.adapter
+    law, exchange, subject = cell.law, cell.exchange, cell.subject
     blank = blank_law_result(cell)
     if fault := exchange.coding_fault:
         return LawJudgement(msgspec.structs.replace(blank, verdict="error", reason=fault))
-    reason = law.not_run(exchange, adapter)
+    reason = law.not_run(exchange, subject)
     if reason:
         return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=reason))
     try:
-        if skipped := _skipped(exchange, adapter):
+        if skipped := _skipped(exchange, subject):
             return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=skipped))
-        breaches = law.findings(exchange, adapter)
+        breaches = law.findings(exchange, subject)
     except AdapterError as error:
         broken = msgspec.structs.replace(blank, verdict="error", reason=str(error))
         return LawJudgement(broken, exception=error.__cause__)
     known = [
-        known_failure(adapter, cell.cassette, f"law-{law.id}")
-        or (breach.aspect and known_failure(adapter, cell.cassette, breach.aspect))
+        known_failure(subject.adapter, cell.cassette, f"law-{law.id}")
+        or (breach.aspect and known_failure(subject.adapter, cell.cassette, breach.aspect))
         for breach in breaches
     ]
     judged = [f"law-{law.id}", *(ASPECTS if law is LOSS else ())]
     failed = {judged[0], *(breach.aspect for breach in breaches)} if breaches else set()
-    use = known_use(adapter, cell.cassette, judged, failed)
+    use = known_use(subject.adapter, cell.cassette, judged, failed)
     blank = msgspec.structs.replace(blank, known=use)
     unknown = [breach for breach, failure in zip(breaches, known, strict=True) if not failure]
     first = next((failure for failure in known if failure), None)
@@ -142,11 +146,11 @@ def judge_law(cell: LawCell) -> LawJudgement:
     return LawJudgement(result, tuple(unknown), next(raised, None))
 
 
-def _skipped(exchange: Exchange, adapter: Adapter) -> str:
+def _skipped(exchange: Exchange, subject: Subject) -> str:
     """Return the reason why an adapter that states its facts can't be judged on the exchange, or
     "".
     """
-    transcript = adapter.output(exchange).transcript if adapter.by_facts else None
+    transcript = subject.output(exchange).transcript if subject.adapter.by_facts else None
     return transcript.skipped if transcript else ""
 
 
@@ -174,7 +178,7 @@ def blank_law_result(cell: LawCell) -> Result:
         features=(law.feature,),
         level="must",
         source=law.source,
-        provider=adapter.options.provider or "",
+        provider=cell.options.provider or "",
         adapter="" if events else adapter.name,
         layer="events" if events else "facts" if adapter.by_facts else "payloads",
         verdict="not-run",
@@ -200,14 +204,14 @@ def ready_made_case(cell: LawCell) -> str:
         spent += len(exchange.body) + EMPTY_REPLAY
         return adapter.run(exchange, options)
 
-    counted = replace(adapter, run=run)
+    counted = Subject(replace(adapter, run=run), cell.options)
 
-    def breaches(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    def breaches(exchange: Exchange, subject: Subject) -> list[Breach]:
         try:
-            if adapter.by_facts and law.not_run(exchange, adapter):
+            if adapter.by_facts and law.not_run(exchange, subject):
                 return []  # a case of such an answer is not red
             return [
-                breach for breach in law.findings(exchange, adapter) if breach.cause == first.cause
+                breach for breach in law.findings(exchange, subject) if breach.cause == first.cause
             ]
         except Exception:  # noqa: BLE001  # an adapter or an oracle may not read the smaller exchange
             return []
@@ -217,11 +221,11 @@ def ready_made_case(cell: LawCell) -> str:
         lambda exchange: spent < BUDGET and bool(breaches(exchange, counted)),
         adapter.effort.shrink,
     )
-    shown = next(iter(breaches(small, adapter)), Breach("", small))
+    shown = next(iter(breaches(small, cell.subject)), Breach("", small))
     features: tuple[str, ...] = (shown.feature or law.feature,)
     expected: dict[str, Any] = {}
     if adapter.by_facts:
-        features = _features_of_facts(shown, adapter) or features
+        features = _features_of_facts(shown, cell.subject) or features
     elif shown.expected is not None and law.knows_expected:
         expected[adapter.model] = shown.expected
     else:
@@ -239,10 +243,10 @@ def ready_made_case(cell: LawCell) -> str:
         return f"# no case can be written: {error}\n"
 
 
-def _features_of_facts(breach: Breach, adapter: Adapter) -> tuple[str, ...]:
+def _features_of_facts(breach: Breach, subject: Subject) -> tuple[str, ...]:
     """Return the features of a case that is red for a breach: that of its aspect, or those of all
     red aspects of its exchange.
     """
-    reading = Reading(breach.exchange, adapter.options)
-    red = (breach.aspect,) if breach.aspect else judge_exchange(reading, adapter).red
+    reading = Reading(breach.exchange, subject.options)
+    red = (breach.aspect,) if breach.aspect else judge_exchange(reading, subject.adapter).red
     return tuple(dict.fromkeys(FEATURE_OF[aspect] for aspect in red))

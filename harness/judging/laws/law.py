@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.adapters import Adapter
+from harness.adapters import Subject
 from harness.facts.finding import NOTHING_RECORDED, REASONS
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
@@ -49,11 +49,11 @@ class Law:
     id: int
     title: str
     sentence: str
-    findings: Callable[[Exchange, Adapter], list[Breach]]
+    findings: Callable[[Exchange, Subject], list[Breach]]
     """Returns the breaches; an empty list if the law holds. Raises `AdapterError` if the adapter
     fails on the recording itself.
     """
-    unasked: Callable[[Exchange, Adapter], str] = lambda exchange, adapter: ""
+    unasked: Callable[[Exchange, Subject], str] = lambda exchange, subject: ""
     """Returns the reason why the law does not apply, or ""."""
     layers: tuple[str, ...] = ("events", "payloads")
     """The layers with cells of this law."""
@@ -64,11 +64,11 @@ class Law:
     source: str = GENERATE_CONTENT
     """The documentation in its results."""
 
-    def not_run(self, exchange: Exchange, adapter: Adapter) -> str:
+    def not_run(self, exchange: Exchange, subject: Subject) -> str:
         """Return the reason why the law is not run, or ""."""
         if exchange.is_empty:
             return REASONS[NOTHING_RECORDED].sentence
-        return self.unasked(exchange, adapter)
+        return self.unasked(exchange, subject)
 
     @property
     def name(self) -> str:
@@ -91,14 +91,14 @@ def difference(expected: list[Any], got: list[Any], noun: str, otherwise: str) -
 
 
 def differing(
-    expected: list[Any], variant: Exchange, adapter: Adapter, how: str, otherwise: str
+    expected: list[Any], variant: Exchange, subject: Subject, how: str, otherwise: str
 ) -> Breach | None:
     """Return the breach if an adapter gives other items for a variant than expected.
 
     ``how`` describes the variant. ``otherwise`` describes the exchange with the expected items.
     """
-    got = adapter.outcome(variant)
-    first = difference(expected, got, adapter.noun, otherwise)
+    got = subject.outcome(variant)
+    first = difference(expected, got, subject.adapter.noun, otherwise)
     return Breach(f"{how}, {first}", variant, as_read(expected), got) if first else None
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.adapters import Adapter, AdapterError
+from harness.adapters import AdapterError, Subject
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
@@ -15,15 +15,15 @@ from ..reading import Reading
 from .law import Breach, Law
 
 
-def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def loss_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return one breach for each aspect that is lost or wrong, or for payloads that are not of
     their event model.
     """
-    output = adapter.output(exchange)
-    judgement = compare_output(Reading(exchange, adapter.options), adapter, output)
+    output = subject.output(exchange)
+    judgement = compare_output(Reading(exchange, subject.options), subject.adapter, output)
     if judgement.error:
-        return as_reference([judgement.error], exchange, adapter)
-    breaches = as_reference(list(map(judgement.sentence, judgement.red)), exchange, adapter)
+        return as_reference([judgement.error], exchange, subject)
+    breaches = as_reference(list(map(judgement.sentence, judgement.red)), exchange, subject)
     return [
         replace(
             breach,
@@ -35,29 +35,30 @@ def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     ]
 
 
-def judged(exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
+def judged(exchange: Exchange, subject: Subject) -> ExchangeJudgement:
     """Return the judgement of an adapter that states its facts. Raises `AdapterError` if there is
     no output to judge.
     """
-    judgement = judge_exchange(Reading(exchange, adapter.options), adapter)
+    judgement = judge_exchange(Reading(exchange, subject.options), subject.adapter)
     if judgement.error:
         raise AdapterError(judgement.error)
     return judgement
 
 
-def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def as_reference(findings: list[str], exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return the breaches of a law about the meaning of payloads. The expected payloads of a user's
     adapter are those of our own adapter.
     """
-    reference = adapter.reference if findings else None
-    expected = as_read(reference.items(exchange)) if reference else None
+    reference = subject.adapter.reference if findings else None
+    expected = as_read(reference.output(exchange, subject.options).items) if reference else None
     return [Breach(finding, exchange, expected) for finding in findings]
 
 
-def unknown_model(exchange: Exchange, adapter: Adapter) -> str:
+def unknown_model(exchange: Exchange, subject: Subject) -> str:
     """Return the reason why a law about the meaning of payloads does not apply, or ""."""
+    adapter = subject.adapter
     if adapter.by_facts:
-        variants = ", ".join(Reading(exchange, adapter.options).variants)
+        variants = ", ".join(Reading(exchange, subject.options).variants)
         return variants and f"the answer is not the documented wire: {variants}"
     if adapter.facts:
         return ""

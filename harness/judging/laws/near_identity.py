@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.adapters import Adapter
+from harness.adapters import Subject
 from harness.pipeline.replay import frames_of
 from harness.providers.provider import Mirror
 from harness.stream.exchange import Exchange
@@ -20,12 +20,12 @@ from ..reading import Reading
 from .law import Breach, Law, shown
 
 
-def identity_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def identity_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return one breach for each part of the message that differs."""
-    mirror = _mirror(exchange, adapter)
+    mirror = _mirror(exchange, subject)
     assert mirror is not None
     came = mirror.normal(frame.json for frame in frames_of(exchange))
-    given = mirror.normal(adapter.items(exchange))
+    given = mirror.normal(subject.items(exchange))
     return [Breach(sentence, exchange) for sentence in _differences(came, given)]
 
 
@@ -44,21 +44,21 @@ def _differences(came: Json, given: Json, place: str = "") -> Iterator[str]:
             yield f"{place or 'the message'} is {shown(given)}; on the wire it is {shown(came)}"
 
 
-def _mirror(exchange: Exchange, adapter: Adapter) -> Mirror | None:
-    mirror = provider_of(exchange, adapter).mirror
-    return mirror if mirror is not None and mirror.dialect == adapter.model else None
+def _mirror(exchange: Exchange, subject: Subject) -> Mirror | None:
+    mirror = provider_of(exchange, subject).mirror
+    return mirror if mirror is not None and mirror.dialect == subject.adapter.model else None
 
 
-def no_mirror(exchange: Exchange, adapter: Adapter) -> str:
+def no_mirror(exchange: Exchange, subject: Subject) -> str:
     """Return the reason why the law has nothing to compare, or ""."""
-    if _mirror(exchange, adapter) is None:
+    if _mirror(exchange, subject) is None:
         return "the event model is not that of the wire"
-    facts = wire_facts(exchange, adapter)
+    facts = wire_facts(exchange, subject)
     if facts.invalid_calls or not (facts.ended_well or facts.finish or facts.errors):
         return "the answer has no good end and no error of the wire"
     if facts.unreadable:
         return "a part of the answer is not a message of the wire"
-    if variants := Reading(exchange, adapter.options).variants:
+    if variants := Reading(exchange, subject.options).variants:
         return f"the answer is not the documented wire: {', '.join(variants)}"
     ids = [call_id for call_id, _ in facts.marks]
     return "calls have no ids of their own" if None in ids or len({*ids}) < len(ids) else ""

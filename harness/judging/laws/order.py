@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.adapters import Adapter
+from harness.adapters import Subject
 from harness.adapters.adapter import Grammar
 from harness.stream.exchange import Exchange
 
@@ -12,11 +12,12 @@ from .law import Breach, Law, shown
 from .loss import as_reference, unknown_model
 
 
-def order_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def order_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return the first item that the grammar does not allow, if there is one."""
-    items = adapter.items(exchange)
+    items = subject.items(exchange)
+    adapter = subject.adapter
     finding = illegal(items, adapter.grammar, adapter.noun) if adapter.grammar else ""
-    return as_reference([finding] if finding else [], exchange, adapter)
+    return as_reference([finding] if finding else [], exchange, subject)
 
 
 def illegal(items: list[Any], grammar: Grammar, noun: str) -> str:

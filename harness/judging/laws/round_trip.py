@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.adapters import Adapter, AdapterError
+from harness.adapters import AdapterError, Subject
 from harness.dialects.dialect import RequestTranslator
 from harness.facts import Facts
 from harness.pipeline.request import ask
@@ -31,17 +31,17 @@ ASKED: Final[tuple[SecondTurnAspect, ...]] = (
 )
 
 
-def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def return_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return one breach for each aspect of `ASKED` that is red in the next request."""
-    translator = adapter.request
+    translator = subject.adapter.request
     if translator is None:
         return []
-    wire = wire_facts(exchange, adapter)
+    wire = wire_facts(exchange, subject)
     try:
-        request = _next_request(exchange, adapter, translator, wire)
+        request = _next_request(exchange, subject, translator, wire)
     except TranslationError as error:
         return [Breach(f"the answer can't be sent back: {error}", exchange)]
-    provider = provider_of(exchange, adapter)
+    provider = provider_of(exchange, subject)
     prompt = provider.prompt_of(request.body)
     findings = judge_second_turn(
         wire, prompt, request.body, provider.history, exact=translator.sent_back
@@ -54,29 +54,29 @@ def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 
 def _next_request(
-    exchange: Exchange, adapter: Adapter, translator: RequestTranslator, wire: Facts
+    exchange: Exchange, subject: Subject, translator: RequestTranslator, wire: Facts
 ) -> GenerateRequest:
     """Return the request after the answer, with an outcome for each call. Raises
     `TranslationError`.
     """
-    output = adapter.output(exchange)
+    output = subject.output(exchange)
     outcomes = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
     prompt = translator.follow_up(translator.opening_prompt, output.items, outcomes)
-    return ask(translator, prompt, provider_of(exchange, adapter).name, {}, output.session)
+    return ask(translator, prompt, provider_of(exchange, subject).name, {}, output.session)
 
 
-def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
+def nothing_goes_back(exchange: Exchange, subject: Subject) -> str:
     """Return the reason why the law has nothing to check, or ""."""
-    if adapter.request is None:
-        return f"{adapter.name} sends nothing back"
-    if "call" not in adapter.request.sent_back:
-        return f"{adapter.name} declares calls as lost"
-    provider = provider_of(exchange, adapter)
+    if subject.adapter.request is None:
+        return f"{subject.adapter.name} sends nothing back"
+    if "call" not in subject.adapter.request.sent_back:
+        return f"{subject.adapter.name} declares calls as lost"
+    provider = provider_of(exchange, subject)
     if provider.write is None:
         return "the harness builds no request for the provider"
-    if adapter.request.wire not in (None, provider.wire):
-        return f"{adapter.name} builds only requests of {adapter.request.wire}"
-    wire = wire_facts(exchange, adapter)
+    if subject.adapter.request.wire not in (None, provider.wire):
+        return f"{subject.adapter.name} builds only requests of {subject.adapter.request.wire}"
+    wire = wire_facts(exchange, subject)
     failed = (
         exchange.end in INTERRUPTED
         or wire.errors
@@ -93,7 +93,7 @@ def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
     if not (wire.calls or wire.signatures):
         return "the answer has no call and no signature"
     try:
-        _next_request(exchange, adapter, adapter.request, wire)
+        _next_request(exchange, subject, subject.adapter.request, wire)
     except UnansweredError as error:
         if wire.ends_in_thought:
             return f"the service would refuse the answer: {error}"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from harness.adapters import Adapter
+from harness.adapters import Subject
 from harness.stream.exchange import Exchange
 
 from .law import Breach, Law, differing
 
 
-def second_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def second_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return the first item of the second replay that differs from the first replay."""
     breach = differing(
-        adapter.items(exchange), exchange, adapter, "the second time", "the first time"
+        subject.items(exchange), exchange, subject, "the second time", "the first time"
     )
     return [breach] if breach else []
 

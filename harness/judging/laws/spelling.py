@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.adapters import Adapter, Output
+from harness.adapters import Output, Subject
 from harness.facts import Facts
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
@@ -34,37 +34,37 @@ _NOT_CONTENT = ("others", "unreadable", "at_error", "at_block", "marks", "blocks
 """Fields of the facts that depend on the spelling."""
 
 
-def spelling_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def spelling_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return one breach for each spelling that changes the content."""
     original = plain(exchange)
-    expected = adapter.output(original)
-    compare = _events_breach if adapter.layer == "events" else _payloads_breach
-    failed = adapter.by_facts and any("error" in fact for fact in expected.items)
+    expected = subject.output(original)
+    compare = _events_breach if subject.adapter.layer == "events" else _payloads_breach
+    failed = subject.adapter.by_facts and any("error" in fact for fact in expected.items)
     breaches = (
-        compare(variant, respelled, expected, adapter)
-        for variant, respelled in _spellings(exchange, adapter)
+        compare(variant, respelled, expected, subject)
+        for variant, respelled in _spellings(exchange, subject)
         if not (failed and variant.name in OTHER_PIECES)
     )
     return [breach for breach in breaches if breach]
 
 
 def _payloads_breach(
-    variant: WireVariant, respelled: Exchange, expected: Output, adapter: Adapter
+    variant: WireVariant, respelled: Exchange, expected: Output, subject: Subject
 ) -> Breach | None:
     breach = differing(
-        expected.items, respelled, adapter, f"spelled as {variant.name}", "spelled as recorded"
+        expected.items, respelled, subject, f"spelled as {variant.name}", "spelled as recorded"
     )
     return breach and replace(breach, feature=variant.feature)
 
 
 def _events_breach(
-    variant: WireVariant, respelled: Exchange, expected: Output, adapter: Adapter
+    variant: WireVariant, respelled: Exchange, expected: Output, subject: Subject
 ) -> Breach | None:
     """Compare only the facts, because another framing has other boundaries of events."""
-    output = adapter.output(respelled)
-    if adapter.facts is None:
+    output = subject.output(respelled)
+    if subject.adapter.facts is None:
         return None
-    findings = _differing(adapter.facts(output), adapter.facts(expected))
+    findings = _differing(subject.adapter.facts(output), subject.adapter.facts(expected))
     if not findings:
         return None
     sentence = "; ".join(f"{variant.name}: {finding}" for finding in findings)
@@ -84,19 +84,19 @@ def _differing(got: Facts, expected: Facts) -> list[str]:
     ]
 
 
-def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVariant, Exchange]]:
+def _spellings(exchange: Exchange, subject: Subject) -> Iterator[tuple[WireVariant, Exchange]]:
     """Yield the spellings that the adapter must understand; none if a part of the body is not
     JSON.
     """
     original = plain(exchange)
     names: tuple[str, ...] = SAME_WIRE[:2]
-    if adapter.by_facts and _only_events(original.body):
-        variants = Reading(original, adapter.options).variants
+    if subject.adapter.by_facts and _only_events(original.body):
+        variants = Reading(original, subject.options).variants
         names = SAME_WIRE[:2] if variants else OF_FACTS
-    elif original.body.startswith(b"data:") and not adapter.by_facts:
+    elif original.body.startswith(b"data:") and not subject.adapter.by_facts:
         names = SAME_WIRE
-    for variant in spellings_of(exchange, provider_of(exchange, adapter)):
-        if adapter.layer == "events" or variant.name in names:
+    for variant in spellings_of(exchange, provider_of(exchange, subject)):
+        if subject.adapter.layer == "events" or variant.name in names:
             respelled = variant.change(original)
             if respelled is not None:
                 yield variant, respelled
@@ -108,9 +108,9 @@ def _only_events(body: bytes) -> bool:
     return bool(lines) and all(line.startswith(b"data:") for line in lines)
 
 
-def no_other_spelling(exchange: Exchange, adapter: Adapter) -> str:
+def no_other_spelling(exchange: Exchange, subject: Subject) -> str:
     """Return the reason why the law has nothing to check, or ""."""
-    spellings = _spellings(exchange, adapter)
+    spellings = _spellings(exchange, subject)
     return "" if any(spellings) else "no part of the answer has another spelling"
 
 

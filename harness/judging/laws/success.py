@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from harness.adapters import Adapter, AdapterError
+from harness.adapters import AdapterError, Subject
 from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript
 from harness.stream.exchange import Exchange
 
@@ -87,24 +87,24 @@ WORSE_ENDS: Final[Mapping[str, Mapping[str, Callable[[Exchange], Exchange | None
 """The wire of a provider → the changes of its answers that remove the good end."""
 
 
-def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+def success_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     """Return one breach for each bad answer that ends like a good one."""
     breaches = []
-    for name, answer in _answers(exchange, adapter):
-        wire = wire_facts(answer, adapter)
+    for name, answer in _answers(exchange, subject):
+        wire = wire_facts(answer, subject)
         reason = no_good_end(wire)
-        if reason and _ends_well(answer, adapter, wire):
+        if reason and _ends_well(answer, subject, wire):
             breaches.append(Breach(f"{name} ends like a good answer, although {reason}", answer))
     return breaches
 
 
-def _answers(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[str, Exchange]]:
+def _answers(exchange: Exchange, subject: Subject) -> Iterator[tuple[str, Exchange]]:
     """Yield the recorded answer and its possible replacements, each with a name."""
     yield "the answer", exchange
     original = replace(plain(exchange), end="complete")
     for name, body in BODIES.items():
         yield name, with_reads(original, body)
-    for name, change in WORSE_ENDS.get(provider_of(exchange, adapter).wire, {}).items():
+    for name, change in WORSE_ENDS.get(provider_of(exchange, subject).wire, {}).items():
         changed = change(original)
         if changed is not None:
             yield name, changed
@@ -132,18 +132,18 @@ def no_good_end(wire: Facts) -> str:
     return "" if wire.ended_well else f"its finish reason is {wire.finish}"
 
 
-def _ends_well(answer: Exchange, adapter: Adapter, wire: Facts) -> bool:
+def _ends_well(answer: Exchange, subject: Subject, wire: Facts) -> bool:
     """Return whether the adapter reports a good end. An exception is not a good end. An adapter
     that states its facts may ask again after some answers. The end of the next answer is not
     checked.
     """
-    output = adapter.attempt(answer)
+    output = subject.attempt(answer)
     if isinstance(output, AdapterError):
         return False
     if output.transcript is not None:
         asked_again = wire.may_be_asked_again(output.transcript.asked_again)
         return not asked_again and states_good_end(read_raw_facts(output.transcript))
-    facts = facts_of(adapter, output)
+    facts = facts_of(subject.adapter, output)
     return isinstance(facts, Facts) and facts.ended_well
 
 

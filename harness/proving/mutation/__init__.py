@@ -289,7 +289,7 @@ def _mutants_of_facts(
     """Yield the mutants of facts. The case kills a mutant if an aspect of its features is red."""
     reading = Reading(fixture.exchanges[0], RunOptions.of(cell.case))
     try:
-        output = adapter.output(reading.exchange, options=reading.options)
+        output = adapter.output(reading.exchange, reading.options)
     except AdapterError:
         return
     judged = judge_output(reading, adapter, output)

@@ -20,6 +20,7 @@ from harness.adapters import (
     AdapterError,
     Output,
     RunOptions,
+    Subject,
     user_adapter,
 )
 from harness.adapters.adapter import FUNCTION, PROGRAM, Effort
@@ -64,8 +65,7 @@ def users(
     def run(exchange: Exchange, options: RunOptions) -> Output:
         return Output(adapt(exchange))
 
-    adapter = user_adapter(name, model, run, effort)
-    return adapter.with_options(RunOptions(provider="gemini-api"))
+    return user_adapter(name, model, run, effort)
 
 
 def judged(number: int, adapter: Adapter, exchange: Exchange = EXCHANGE) -> Result:
@@ -73,7 +73,10 @@ def judged(number: int, adapter: Adapter, exchange: Exchange = EXCHANGE) -> Resu
 
 
 def cell(number: int, adapter: Adapter, exchange: Exchange = EXCHANGE) -> LawCell:
-    return LawCell(LAWS[number - 1], "gemini-api/hello", 1, exchange, adapter, Origin("written"))
+    options = RunOptions(provider="gemini-api")
+    return LawCell(
+        LAWS[number - 1], "gemini-api/hello", 1, exchange, adapter, Origin("written"), options
+    )
 
 
 @pytest.mark.parametrize("effort", [PROGRAM, FUNCTION])
@@ -81,7 +84,7 @@ def cell(number: int, adapter: Adapter, exchange: Exchange = EXCHANGE) -> LawCel
 def test_our_event_models_keep_every_law_as_users_adapters(dialect: str, effort: Effort) -> None:
     adapter = users("mine", dialect, ours(dialect), effort)
     results = [judged(law.id, adapter) for law in LAWS]
-    not_asked = {law.id: law.unasked(EXCHANGE, adapter) for law in LAWS}
+    not_asked = {law.id: law.unasked(EXCHANGE, Subject(adapter)) for law in LAWS}
     assert [result.verdict for result in results] == [
         "not-run" if not_asked[law.id] else "passed" for law in LAWS
     ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.adapters import Adapter, AdapterError, Output, RunOptions
+from harness.adapters import Adapter, AdapterError, Output, RunOptions, Subject
 from harness.cassettes.load import load
 from harness.facts import ASPECTS, Entry, Error, Fact, Finish, Raised, Text, Transcript, read_losses
 from harness.judging.facts_cells import concerns
@@ -128,8 +128,8 @@ def asks_again(transcript: Transcript) -> Transcript:
 
 def test_an_adapter_may_request_the_rest_of_a_continued_answer() -> None:
     paused, *_ = exchanges("continuation")
-    adapter = facts_adapter(asks_again).with_options(RunOptions(provider="gemini-api"))
-    breaches = SUCCESS.findings(paused, adapter)
+    subject = Subject(facts_adapter(asks_again), RunOptions(provider="gemini-api"))
+    breaches = SUCCESS.findings(paused, subject)
     assert [breach.sentence for breach in breaches if breach.exchange == paused] == []
 
 
@@ -176,7 +176,7 @@ def test_facts_that_depend_on_the_division_of_text_are_found() -> None:
         pieces = [event["text"].strip() for event in events if event["kind"] == "text"]
         return Output.of_transcript(Transcript((Entry(None, (Text("".join(pieces)),)),)))
 
-    breaches = SPELLING.findings(exchanges("text")[0], planted(run))
+    breaches = SPELLING.findings(exchanges("text")[0], Subject(planted(run)))
     spellings = [breach.sentence.partition(",")[0] for breach in breaches]
     assert spellings == ["spelled as text-split", "spelled as text-joined"]
 
@@ -187,7 +187,7 @@ def test_facts_that_depend_on_the_division_of_text_are_found() -> None:
             replace(transcript, entries=(*transcript.entries, Entry(None, (Error(None, "x"),))))
         )
 
-    assert not SPELLING.findings(exchanges("text")[0], planted(run_with_error))
+    assert not SPELLING.findings(exchanges("text")[0], Subject(planted(run_with_error)))
 
 
 def test_an_adapter_that_hangs_on_bad_input_breaks_law_7() -> None:

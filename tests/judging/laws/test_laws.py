@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import Exchange
-from harness.adapters import ADAPTERS, EVENTS, Adapter
+from harness.adapters import ADAPTERS, EVENTS, Adapter, Subject
 from harness.judging.laws import LAWS, check
 from harness.judging.metamorphic.catalogue import SPELLINGS, WireVariant
 from harness.judging.metamorphic.reads import cuts_of
@@ -149,8 +149,8 @@ def findings(number: int, recorded: Exchange, fault: Fault) -> list[str]:
     return [
         breach.sentence
         for adapter in faulty(fault)
-        if adapter.layer in law.layers and not law.not_run(recorded, adapter)
-        for breach in law.findings(recorded, adapter)
+        if adapter.layer in law.layers and not law.not_run(recorded, Subject(adapter))
+        for breach in law.findings(recorded, Subject(adapter))
     ]
 
 
@@ -297,7 +297,7 @@ def test_law_8_is_not_asked_of_a_provider_that_is_sent_no_request(
     monkeypatch.setitem(PROVIDERS, "gemini-api", silent)
     answer = exchange(BODIES["calls at the top"])
     assert (
-        LAWS[7].unasked(answer, ADAPTERS["mind"])
+        LAWS[7].unasked(answer, Subject(ADAPTERS["mind"]))
         == "the harness builds no request for the provider"
     )
 
@@ -378,5 +378,5 @@ def test_compressed_bodies_are_cut_while_compressed() -> None:
 
 def test_payloads_of_another_shape_break_law_3() -> None:
     adapter = payloads_of(lambda exchange, **options: [{"type": "TEXT_DELTA"}])
-    (breach,) = LAWS[2].findings(exchange(ANSWER), adapter)
+    (breach,) = LAWS[2].findings(exchange(ANSWER), Subject(adapter))
     assert breach.sentence == "the payloads are not of the dialect's shape: KeyError 'delta'"

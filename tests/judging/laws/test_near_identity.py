@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import harness
-from harness.adapters import ADAPTERS
+from harness.adapters import ADAPTERS, Subject
 from harness.cassettes import Exchange
 from harness.judging.laws import LAWS
 from harness.judging.laws.loss import LOSS
@@ -113,11 +113,11 @@ def test_a_fault_that_keeps_every_fact_is_found(
     def replay(recorded: Exchange, **options: Any) -> Items:
         return fault(harness.replay(recorded, **options))
 
-    adapter = payloads_of(replay, "anthropic")
-    assert LOSS.findings(exchange, adapter) == []
-    (breach, *_) = NEAR_IDENTITY.findings(exchange, adapter)
+    subject = Subject(payloads_of(replay, "anthropic"))
+    assert LOSS.findings(exchange, subject) == []
+    (breach, *_) = NEAR_IDENTITY.findings(exchange, subject)
     assert breach.sentence.startswith(sentence)
-    assert NEAR_IDENTITY.findings(exchange, ADAPTERS["anthropic"]) == []
+    assert NEAR_IDENTITY.findings(exchange, Subject(ADAPTERS["anthropic"])) == []
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_fault_that_keeps_every_fact_is_found(
     ],
 )
 def test_other_answers_are_not_asked(exchange: Exchange, dialect: str, reason: str) -> None:
-    assert NEAR_IDENTITY.unasked(exchange, ADAPTERS[dialect]).startswith(reason)
+    assert NEAR_IDENTITY.unasked(exchange, Subject(ADAPTERS[dialect])).startswith(reason)
 
 
 def test_it_is_the_tenth_law() -> None:

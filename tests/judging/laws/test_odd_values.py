@@ -162,7 +162,7 @@ def losses(exchange: Exchange) -> dict[str, list[str]]:
     reading = Reading(exchange, options)
     found = {}
     for adapter in (EVENTS, *ADAPTERS.values()):
-        output = adapter.output(exchange, normalize, options)
+        output = adapter.output(exchange, options, normalize)
         judged = compare_output(reading, adapter, output)
         if judged.error or judged.red:
             found[adapter.name] = [judged.error, *map(judged.sentence, judged.red)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.adapters import ADAPTERS, Adapter
+from harness.adapters import ADAPTERS, Adapter, Subject
 from harness.cassettes.load import load
 from harness.dialects import DIALECTS
 from harness.judging.laws.round_trip import nothing_goes_back, return_findings
@@ -33,8 +33,8 @@ def sending(dialect: str, fault: str) -> Adapter:
 @pytest.mark.parametrize("dialect", ["unified-llm", "anthropic"])
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_faithful_request_breaks_nothing(dialect: str, wire: str) -> None:
-    assert nothing_goes_back(answer(wire), ADAPTERS[dialect]) == ""
-    assert return_findings(answer(wire), ADAPTERS[dialect]) == []
+    assert nothing_goes_back(answer(wire), Subject(ADAPTERS[dialect])) == ""
+    assert return_findings(answer(wire), Subject(ADAPTERS[dialect])) == []
 
 
 @pytest.mark.parametrize("dialect", ["unified-llm", "anthropic"])
@@ -49,11 +49,11 @@ def test_a_faithful_request_breaks_nothing(dialect: str, wire: str) -> None:
     ],
 )
 def test_each_fault_of_a_request_is_found(dialect: str, wire: str, fault: str) -> None:
-    assert return_findings(answer(wire), sending(dialect, fault)) != []
+    assert return_findings(answer(wire), Subject(sending(dialect, fault))) != []
 
 
 def test_a_model_that_only_knows_generate_content_is_not_asked() -> None:
-    reason = nothing_goes_back(answer("interactions"), ADAPTERS["mind"])
+    reason = nothing_goes_back(answer("interactions"), Subject(ADAPTERS["mind"]))
     assert reason == "mind builds only requests of generateContent"
 
 
@@ -67,7 +67,7 @@ def test_a_request_that_cannot_be_made_is_a_breach() -> None:
         return own.translate({**prompt, "messages": messages}, options, Session())
 
     adapter = replace(ADAPTERS["unified-llm"], request=replace(own, translate=without_calls))
-    (breach,) = return_findings(answer("openai-compat"), adapter)
+    (breach,) = return_findings(answer("openai-compat"), Subject(adapter))
     assert breach.sentence.startswith("the answer can't be sent back: ")
 
 
@@ -76,7 +76,7 @@ def reasoning(number: int) -> Exchange:
 
 
 def test_an_answer_that_ends_in_reasoning_is_not_asked() -> None:
-    assert nothing_goes_back(reasoning(8), ADAPTERS["unified-llm"]) == (
+    assert nothing_goes_back(reasoning(8), Subject(ADAPTERS["unified-llm"])) == (
         "the service would refuse the answer: messages[1].content[0].thinking: is reasoning without"
         " the item that followed it, which OpenAI refuses"
     )
@@ -90,7 +90,7 @@ def test_reasoning_before_nothing_that_goes_back_is_not_asked() -> None:
     ]
     body = json.dumps({"object": "response", "id": "r", "status": "completed", "output": output})
     answered = Exchange(None, 200, {}, ((None, body.encode()),), "complete", "", "openai", True)
-    assert nothing_goes_back(answered, ADAPTERS["unified-llm"]) == (
+    assert nothing_goes_back(answered, Subject(ADAPTERS["unified-llm"])) == (
         "the service would refuse the reasoning: nothing that can be sent back follows it"
     )
 
@@ -107,6 +107,6 @@ def test_reasoning_is_no_excuse_for_a_call_that_is_lost_after_it() -> None:
         return own.translate({**prompt, "messages": cut}, options, session)
 
     adapter = replace(ADAPTERS["unified-llm"], request=replace(own, translate=without_calls))
-    assert nothing_goes_back(reasoning(4), adapter) == ""
-    (breach,) = return_findings(reasoning(4), adapter)
+    assert nothing_goes_back(reasoning(4), Subject(adapter)) == ""
+    (breach,) = return_findings(reasoning(4), Subject(adapter))
     assert breach.sentence.startswith("the answer can't be sent back: ")

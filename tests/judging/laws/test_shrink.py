@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.adapters import EVENTS
+from harness.adapters import EVENTS, Subject
 from harness.cassettes import Exchange, Origin, Request, loads
 from harness.judging.laws import LAWS
 from harness.judging.laws.cut_short import LINES, PREFIXES, first_prefix, prefixes
@@ -166,7 +166,7 @@ def test_a_larger_body_needs_no_more_replays() -> None:
             fed.append(len(recorded.body))
             return our_replay(recorded, **options)
 
-        assert LAWS[number - 1].findings(exchange(body), events_of(replay)) == []
+        assert LAWS[number - 1].findings(exchange(body), Subject(events_of(replay))) == []
         return fed
 
     small, large = passes(1, LARGE), passes(1, LARGE * 10)

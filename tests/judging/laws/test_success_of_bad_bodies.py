@@ -123,7 +123,7 @@ def good_ends(wire: str, body: bytes) -> list[str]:
     normalize, options = NormalizedOnce(), RunOptions(provider=wire)
     for name in DIALECTS:
         adapter = ADAPTERS[name]
-        facts = facts_of(adapter, adapter.output(exchange, normalize, options))
+        facts = facts_of(adapter, adapter.output(exchange, options, normalize))
         assert isinstance(facts, Facts)
         names += [name] if facts.ended_well else []
     return names

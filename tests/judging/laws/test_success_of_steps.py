@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import harness
+from harness.adapters import Subject
 from harness.judging.laws.success import STEP_ENDS, SUCCESS
 from harness.pipeline.replay import replay
 from tests.support.adapters import payloads_of
@@ -38,10 +39,10 @@ OF_CALLS = {"the answer with half a call", "the answer with a piece of no call"}
 )
 def test_a_changed_end_that_is_taken_for_good_is_found(exchange: Any, names: set[str]) -> None:
     assert names <= STEP_ENDS.keys()
-    breaches = SUCCESS.findings(exchange, payloads_of(always_done, "mind"))
+    breaches = SUCCESS.findings(exchange, Subject(payloads_of(always_done, "mind")))
     changed_ends = {breach.sentence.partition(" ends like")[0] for breach in breaches}
     assert names <= changed_ends
-    assert SUCCESS.findings(exchange, payloads_of(replay, "mind")) == []
+    assert SUCCESS.findings(exchange, Subject(payloads_of(replay, "mind"))) == []
 
 
 @pytest.mark.parametrize("name", STEP_ENDS)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness import Exchange, replay
-from harness.adapters import ADAPTERS, RunOptions
+from harness.adapters import ADAPTERS, RunOptions, Subject
 from harness.dialects import DIALECTS
 from harness.judging.laws.loss import loss_findings
 from harness.judging.laws.success import success_findings
@@ -316,7 +316,7 @@ def test_arguments_that_are_no_object_make_a_call_invalid(arguments: Json, text:
         exchange = Exchange(None, 200, {}, ((None, body),), "complete", provider)
         for adapter in ADAPTERS.values():
             if adapter.facts:
-                chosen = adapter.with_options(RunOptions(provider=provider))
+                chosen = Subject(adapter, RunOptions(provider=provider))
                 assert [*loss_findings(exchange, chosen)] == []
 
 
@@ -361,7 +361,7 @@ def test_a_streamed_call_with_text_for_arguments_is_invalid(
     body = b"".join(b"data: " + json.dumps(message).encode() + b"\n\n" for message in messages)
     exchange = Exchange(None, 200, {}, ((None, body),), "complete", provider="vertex-ai")
     for adapter in (adapter for adapter in ADAPTERS.values() if adapter.facts):
-        chosen = adapter.with_options(RunOptions(provider="vertex-ai"))
+        chosen = Subject(adapter, RunOptions(provider="vertex-ai"))
         assert [*loss_findings(exchange, chosen), *success_findings(exchange, chosen)] == []
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.adapters import Adapter, AdapterError, RunOptions
+from harness.adapters import AdapterError, RunOptions, Subject
 from harness.adapters.clients import CLIENTS, make_client_adapter
 from harness.providers import with_provider
 from harness.stream.exchange import Cassette, Exchange, Origin, Request
@@ -29,12 +29,12 @@ EXCHANGE = with_provider(
 )
 
 
-def mind_program(run: RunProgram, **context: Any) -> Adapter:
+def mind_program(run: RunProgram, **context: Any) -> Subject:
     cassette = Cassette((EXCHANGE,), Origin("written"))
     adapter = make_client_adapter(
         CLIENTS["mind-program"], lambda name: cassette, partial(adapt, run=run)
     )
-    return adapter.with_options(RunOptions(cassette="x", context=context))
+    return Subject(adapter, RunOptions(cassette="x", context=context))
 
 
 def payloads_of(printed: bytes, **context: Any) -> list[Any]:

@@ -30,7 +30,7 @@ def payloads_of(context: dict[str, Any]) -> list[Any]:
     )
     cassette = Cassette((exchange,), Origin("written"))
     adapter = make_client_adapter(CLIENTS["unified-llm-client"], lambda name: cassette)
-    return adapter.with_options(RunOptions(cassette="x", context=context)).items(exchange)
+    return adapter.output(exchange, RunOptions(cassette="x", context=context)).items
 
 
 def test_a_failed_call_gives_its_request_and_its_exception() -> None:
