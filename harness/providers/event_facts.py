@@ -50,6 +50,8 @@ class EventFacts:
         self._answer = answer
         self._open = 0
         """The number of the open call; 0 if none is open."""
+        self._call_at = 0
+        """The place of the latest call in the order."""
         self._arguments: list[str] = []
         """The pieces of the JSON text of the arguments of the open call."""
         self._part: int | None = None
@@ -127,6 +129,7 @@ class EventFacts:
         facts.calls.append((event.name, {}))
         facts.marks.append((event.id or None, event.signature))
         facts.places.append(len(facts.text))
+        self._call_at = len(facts.order)
         facts.order.append(Run("call"))
 
     def _call_text(self, event: CallText) -> None:
@@ -146,8 +149,7 @@ class EventFacts:
         facts.invalid_calls.append((facts.calls[-1][0], event.text))
         for entries in (facts.calls, facts.marks, facts.places):
             entries.pop()
-        # No content comes while a call is open, so the call is the last run.
-        facts.order.pop()
+        del facts.order[self._call_at]
 
     def _show_call(self) -> None:
         """Set the arguments of the open call to those so far."""

@@ -58,8 +58,8 @@ def _read_typed_part(facts: Facts, raw: dict[str, Json]) -> None:
     """Note an item of the Responses API, or a step of the Interactions API or a block of the
     Messages API.
     """
+    from .interactions.facts import gather_step
     from .oracle.anthropic import gather_block
-    from .oracle.interactions import gather_step
     from .oracle.openai_responses import gather_item, is_item
 
     readers = [gather_item] if is_item(raw) else [gather_step, gather_block]
@@ -111,7 +111,7 @@ def _counter_of(raw: dict[str, Json]) -> Callable[[Facts, dict[str, Json]], obje
 
         return count_responses
     if "total_input_tokens" in raw or "total_output_tokens" in raw:
-        from .oracle.interactions import count_interactions
+        from .interactions.facts import count_interactions
 
         return count_interactions
     return _count_others

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.facts import Entry, Finish, Thought, Transcript, WireAnswer, judge_answer, read_losses
-from harness.providers.oracle.interactions import gather_interactions
+from tests.readers.interactions import gather_interactions
 from tests.support.wire_answers import answer, frame, verdicts
 
 DRAFT, FINAL = (

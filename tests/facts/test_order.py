@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.facts import Call, Entry, Fact, Facts, Finish, Text, Thought, Transcript, WireAnswer
-from harness.providers.oracle.interactions import gather_interactions
 from harness.providers.oracle.openai_compat import gather_compat
+from tests.readers.interactions import gather_interactions
 from tests.support.wire_answers import answer, call_part, frame, red, verdicts
 
 T1, T2 = Thought("I think. "), Thought("Again. ")

@@ -21,9 +21,9 @@ from harness.providers.interactions.messages import FINISHES, WAITING
 from harness.providers.interactions.order import ORDER, is_in_order
 from harness.providers.interactions.steps import STEPS
 from harness.providers.interactions.usual import REFUSED, decode_text
-from harness.providers.oracle.interactions import gather_interactions
 from harness.providers.plain_events import gather_events
 from harness.stream.framing import Frame
+from tests.readers.interactions import gather_interactions
 from tests.support.event_order import out_of_order
 from tests.support.facts_adapters import facts_adapter
 

@@ -21,6 +21,7 @@ from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import INTERRUPTED, End
 from tests.readers.gemini import gather_body
 
+from .interactions import gather_interactions
 from .messages import gather_messages
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
@@ -38,8 +39,13 @@ def _generate_content(body: bytes, answer: Answer, end: End) -> Facts:
     return facts
 
 
+def _interactions(body: bytes, answer: Answer, end: End) -> Facts:
+    return gather_interactions(body, answer.status, interrupted=end in INTERRUPTED)
+
+
 READERS: dict[str, SecondReader] = {
     "anthropic": _messages,
+    "interactions": _interactions,
     **dict.fromkeys(("gemini-api", "vertex-ai", "code-assist"), _generate_content),
 }
 """The second readers by the name of their provider."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from harness.facts import Call, Fact, Facts, Finish, Text, Thought, arguments_of, facts_of_account
-from harness.providers.oracle.interactions import count_interactions
+from harness.providers.interactions.facts import count_interactions
 from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.facts import Facts
-from harness.stream.events import INTERRUPTED, End
-
 from ..gemini.request import VENDOR
-from ..oracle.interactions import gather_interactions
-from ..provider import Answer, Endpoint, Provider
+from ..provider import Endpoint, Provider
 from ..vertex_ai import regional
+from .facts import InteractionsFacts
 from .history import HISTORY, read_interaction
 from .messages import CREATE, PATHS, STORED, detect
 from .normalizer import InteractionsNormalizer
@@ -18,16 +15,11 @@ from .order import variants_in
 from .places import PLACES
 from .request import NAME, write_interaction
 
-
-def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    return gather_interactions(body, answer.status, interrupted=end in INTERRUPTED)
-
-
 PROVIDER: Final = Provider(
     name=NAME,
     title="Interactions API",
     normalizer=InteractionsNormalizer,
-    oracle=_read_facts,
+    facts_reader=InteractionsFacts,
     url=CREATE,
     stored_url=STORED,
     detect=detect,

@@ -230,7 +230,7 @@ class InteractionsNormalizer(AnswerReader):
         delta = event.get("delta")
         if type(delta) is dict:
             # With `event_type`, `index` and `delta` alone, there is nothing beside the content.
-            if len(event) > 3 or not self._started:
+            if len(event) != 3 or "index" not in event or not self._started:
                 self._read_around(event, ("index", "delta"), out)
             self._text_step = self._steps.delta(event.get("index"), delta, out)
         else:
@@ -275,9 +275,8 @@ class InteractionsNormalizer(AnswerReader):
     ) -> None:
         """Read all fields of an event except its content."""
         self._start(out)
-        if len(event) > 1 + len(content):
-            self._read_beside(event, out)
-            give_others("", event, (*content, *_BESIDE), out)
+        self._read_beside(event, out)
+        give_others("", event, (*content, *_BESIDE), out)
 
     def _read_beside(self, event: dict[str, Json], out: list[Event]) -> None:
         """Emit ids, tokens and counts of an event, in this order."""

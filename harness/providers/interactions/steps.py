@@ -44,7 +44,7 @@ _CITATIONS: Final = frozenset({"url_citation", "file_citation", "place_citation"
 _SETTINGS: Final = frozenset({"word_info", "speech_metadata"})
 _NAMES: Final = ("type", "id", "call_id", "name")
 """The fields of a whole step that its boundary repeats."""
-_MEDIA: Final = ("image", "audio", "video", "document")
+MEDIA: Final = ("image", "audio", "video", "document")
 
 
 @dataclass(slots=True, eq=False)
@@ -142,7 +142,7 @@ class OpenSteps:
         events: list[Event] = []
         self._end_call(number, events)
         step = self._open.pop(number)
-        if step["type"] in _SERVER_STEPS and not step.get(_GIVEN):
+        if step["type"] in SERVER_STEPS and not step.get(_GIVEN):
             self._server_tool(step, events)
         events.append(BlockEnd(raw, number))
         self._overlaps.add(number, raw, events, out)
@@ -223,7 +223,7 @@ class OpenSteps:
         if kind == "text":
             known = self._text(0, content, out, thought=thought)
             give_others("text.", content, ("type", *known), out)
-        elif kind in _MEDIA:
+        elif kind in MEDIA:
             self._medium(content, out, thought=thought)
         else:
             out.append(Unknown("content of a thought" if thought else "content", content))
@@ -406,7 +406,7 @@ _SERVER_FIELDS: Final[_Known] = (
     *("id", "call_id", "name", "server_name", "arguments", "result", "is_error"),
     *("search_type", "retrieval_type", "signature"),
 )
-_SERVER_STEPS: Final = frozenset(
+SERVER_STEPS: Final = frozenset(
     f"{tool}_{role}" for tool in _SERVER_TOOLS for role in ("call", "result")
 )
 
@@ -419,7 +419,7 @@ STEPS: Final[dict[str, _Read]] = {
     "function_call": OpenSteps._start_call,
     "function_result": OpenSteps._start_result,
     "user_input": OpenSteps._start_input,
-    **dict.fromkeys(_SERVER_STEPS, OpenSteps._start_server_tool),
+    **dict.fromkeys(SERVER_STEPS, OpenSteps._start_server_tool),
 }
 _DELTAS: Final[dict[str, _Read]] = {
     "text": OpenSteps._text,
@@ -428,8 +428,8 @@ _DELTAS: Final[dict[str, _Read]] = {
     "text_annotation_delta": OpenSteps._annotated,
     "arguments_delta": OpenSteps._arguments,
     "function_result": OpenSteps._result,
-    **dict.fromkeys(_MEDIA, OpenSteps._streamed_medium),
-    **dict.fromkeys(_SERVER_STEPS, OpenSteps._streamed_tool),
+    **dict.fromkeys(MEDIA, OpenSteps._streamed_medium),
+    **dict.fromkeys(SERVER_STEPS, OpenSteps._streamed_tool),
 }
 
 
