@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import partial
+from itertools import chain
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, Self, get_args
@@ -75,8 +76,8 @@ from .output import INTERRUPTED, note, paint, with_progress
 
 if TYPE_CHECKING:
     from harness.judging.questions.question import Question
-    from harness.judging.questions.run import QuestionItem
-    from harness.judging.questions.service_faults import FaultItem, ServiceFault
+    from harness.judging.questions.run import AskedItem
+    from harness.judging.questions.service_faults import ServiceFault
 
 RED: Final = 1
 NOTHING: Final = 2
@@ -159,7 +160,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=(
             "ask only these questions about requests and failing services, such as settings-zero or"
-            " overloaded; none: ask no questions (default: all, to adapters that send requests)"
+            " overloaded, and judge no recordings but those of --cassettes; none: ask no questions"
+            " (default: all, to adapters that send requests)"
         ),
     )
     parser.add_argument(
@@ -240,7 +242,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         return _merge(documents, parsed)
     baseline = _read_baseline(parsed.baseline) if parsed.baseline else None
     declared = declared_of(parsed.losses)
-    questions, faults = _questions(parsed.questions)
+    asked = _questions(parsed.questions)
     items, left_out = _items_and_skipped(parsed)
     skipped = mask().value(left_out)
     results: list[AdapterResults] = []
@@ -264,16 +266,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         file = stack.enter_context(ResultsFile(parsed.json, planned, skipped))
         try:
             for plan, adapters in zip(plans, named, strict=True):
-                result = _judge_one(
-                    plan,
-                    adapters,
-                    file,
-                    parsed.cuts,
-                    questions,
-                    faults,
-                    all_questions=parsed.questions is None,
-                )
-                results.append(result)
+                results.append(_judge_one(plan, adapters, file, parsed.cuts, asked))
         except KeyboardInterrupt:
             kept = f"; {parsed.json} has them" if parsed.json else ""
             total = sum(len(plan.items) + len(plan.answered) for plan in plans)
@@ -305,10 +298,7 @@ def _judge_one(
     adapters: Sequence[Adapter],
     file: ResultsFile,
     cuts: Sequence[JudgedCuts],
-    questions: Sequence[Question],
-    faults: Sequence[ServiceFault],
-    *,
-    all_questions: bool,
+    asked: _Asked,
 ) -> AdapterResults:
     first, planned, items = adapters[0], plan.planned, plan.items
     use: LossUse = {}
@@ -339,18 +329,19 @@ def _judge_one(
         file.add(cell)
         second_turn.append(cell)
     file.begin_section("questions")
-    asked = []
-    rows = _question_items(first, questions, cells) if questions else []
-    failing = _fault_items(first, faults, items, cells) if faults else []
+    rows = []
+    planned_questions = _asked_items(first, asked, items, cells)
     asked_use: LossUse = {}
-    answers = _answers(first, rows, failing, asked_use)
-    for row in bar(answers, f"{first.name}, requests", len(rows) + len(failing)):
-        cell = secrets.value(row)
-        file.add(cell)
-        asked.append(cell)
-    # A selection of questions may have none that shows a loss.
+    if planned_questions:
+        from harness.judging.questions.run import judge_questions  # slow to import
+
+        answers = judge_questions(planned_questions, first, asked_use)
+        for row in bar(answers, f"{first.name}, requests", len(planned_questions)):
+            cell = secrets.value(row)
+            file.add(cell)
+            rows.append(cell)
     shown = {loss: True for loss, is_shown in asked_use.items() if is_shown}
-    unused = secrets.value(unused_losses({**(asked_use if all_questions else {}), **use, **shown}))
+    unused = secrets.value(unused_losses({**(asked_use if asked.whole else {}), **use, **shown}))
     file.end(unused)
     if unread := _unread_wires(items, _without_cause(cells)):
         wires = ", ".join(f"{wire} ({number})" for wire, number in unread.items())
@@ -363,33 +354,27 @@ def _judge_one(
         blank,
         cells=tuple(cells),
         second_turn=tuple(second_turn),
-        questions=tuple(asked),
+        questions=tuple(rows),
         unused_losses=unused,
     )
 
 
-def _answers(
-    adapter: Adapter, rows: Sequence[QuestionItem], failing: Sequence[FaultItem], use: LossUse
-) -> Iterator[Result]:
-    """Yield the results of the questions, then those of the faults."""
-    if rows:
-        from harness.judging.questions.run import judge_questions  # slow to import
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The chosen questions."""
 
-        yield from judge_questions(rows, adapter, use)
-    if failing:
-        from harness.judging.questions.service_faults import judge_faults  # slow to import
-
-        yield from judge_faults(failing, adapter, use)
+    questions: Sequence[Question] = ()
+    faults: Sequence[ServiceFault] = ()
+    whole: bool = False
+    """Whether all are chosen. A selection may have none that shows a declared loss."""
 
 
-def _questions(
-    names: Sequence[str] | None,
-) -> tuple[Sequence[Question], Sequence[ServiceFault]]:
+def _questions(names: Sequence[str] | None) -> _Asked:
     """Return the questions with these names, about requests and about a service that fails; all, if
     none is given. Raises `ReportError`.
     """
     if names == ["none"]:
-        return (), ()
+        return _Asked()
     from harness.judging.questions.question import own_questions
     from harness.judging.questions.service_faults import SERVICE_FAULTS
 
@@ -406,42 +391,39 @@ def _questions(
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ReportError(f"--questions: no question has the name {name}{hint}")
     named = names or known
-    return (
+    return _Asked(
         [questions[name] for name in named if name in questions],
         [faults[name] for name in named if name in faults],
+        names is None,
     )
 
 
-def _question_items(
-    adapter: Adapter, questions: Sequence[Question], cells: Sequence[Result]
-) -> list[QuestionItem]:
-    """Return the questions for the wires that the adapter requests."""
-    if adapter.ask is None:
-        return []
-    from harness.judging.questions.run import plan_questions
-
-    providers = dict.fromkeys(cell.provider for cell in cells if cell.verdict != "not-run")
-    known = [name for name in providers if name in PROVIDERS]
-    own = [question for question in questions if question.group]
-    of_project = [question for question in questions if not question.group]
-    load = partial(load_recording, cassettes=CASSETTES)
-    items = plan_questions(own, known, load, adapter)
-    return items + plan_questions(of_project, known, load_recording, adapter)
-
-
-def _fault_items(
+def _asked_items(
     adapter: Adapter,
-    faults: Sequence[ServiceFault],
+    asked: _Asked,
     items: Sequence[JudgedExchange],
     cells: Sequence[Result],
-) -> list[FaultItem]:
-    """Return the faults of a service with answers whose text the adapter keeps."""
-    if adapter.ask_failing is None:
+) -> list[AskedItem]:
+    """Return the questions for the wires that the adapter requests: those of the cells that were
+    run; without an exchange to judge, those that the adapter names.
+    """
+    if adapter.ask is None or not (asked.questions or asked.faults):
         return []
-    from harness.judging.questions.service_faults import plan_faults
+    from harness.judging.questions.run import plan_questions
+    from harness.judging.questions.service_faults import answers_of, plan_faults
 
-    kept = {cell.place for cell in cells if cell.aspects.get("text") == "kept"}
-    return plan_faults(faults, items, kept)
+    wires: Iterable[str] = adapter.providers() or PROVIDERS
+    if items:
+        wires = (cell.provider for cell in cells if cell.verdict != "not-run")
+    known = [name for name in dict.fromkeys(wires) if name in PROVIDERS]
+    own = [question for question in asked.questions if question.group]
+    of_project = [question for question in asked.questions if not question.group]
+    load = partial(load_recording, cassettes=CASSETTES)
+    return [
+        *plan_questions(own, known, load, adapter),
+        *plan_questions(of_project, known, load_recording, adapter),
+        *plan_faults(asked.faults, chain(answers_of(known, load), items), adapter),
+    ]
 
 
 def _without_cause(cells: Sequence[Result]) -> list[Result]:
@@ -567,7 +549,7 @@ def _adapters(text: str, parsed: argparse.Namespace, losses: Losses, number: int
     if parsed.pdb:
         adapters = [_debugged(open_adapter(text, losses, guest=False))]
     else:
-        jobs = min(parsed.jobs, number)
+        jobs = max(1, min(parsed.jobs, number))
         adapters = [open_adapter(text, losses, timeout=parsed.timeout) for _ in range(jobs)]
     return [replace(adapter, strict=parsed.strict) for adapter in adapters]
 
@@ -612,12 +594,16 @@ def declared_of(given: Sequence[str]) -> Losses:
 def _items_and_skipped(
     parsed: argparse.Namespace,
 ) -> tuple[list[JudgedExchange], list[Unjudged]]:
-    """Return the exchanges to judge and the files that are skipped; print the reasons. Raises
+    """Return the exchanges to judge and the files that are skipped; print the reasons. Questions
+    that the user names are judged without an exchange, unless recordings are named too. Raises
     `CassetteError` if there is no exchange, and `CassetteError` or `OSError` if a recording that
     the user named can't be read.
     """
     items: list[JudgedExchange] = []
     skipped: list[Unjudged] = []
+    named = parsed.cassettes or parsed.corpus is not None
+    if parsed.questions not in (None, ["none"]) and not named:
+        return [], []
     if parsed.cassettes or parsed.corpus is None:
         items, skipped = read_items(parsed.cassettes)
     if parsed.corpus is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -16,6 +17,10 @@ MAX_SIDE: Final = 200
 """Characters of one side of a finding about a request."""
 MOST_LOG: Final = 10
 """The number of lines of an adapter's log that are shown."""
+FAULTS: Final = "faults"
+"""The first part of the name of a row about a service that fails, before that of its answer."""
+_FUNCTION: Final = re.compile(r"([\w-]+ *= *)?[\w.]+:[\w.]+")
+"""Matches the adapters that certainly send no requests."""
 EXACT: Final = ("missing", "extra", "changed", "moved", "recut")
 """The reasons of an exact comparison, which has an expected value."""
 
@@ -113,14 +118,23 @@ def _line_of(view: LayerView) -> str:
 
 def judge_command(argument: str, cell: Result, finding: Finding | None = None) -> str:
     """Return a shell line that judges the adapter of an argument on this exchange alone, with the
-    cuts that show the finding; without one, the first finding of the cell.
+    cuts that show the finding; without one, the first finding of the cell. For a question it asks
+    only that.
     """
+    words = ["harness", "judge", argument]
     if cell.turn == "question":
-        return f"harness judge {shlex.quote(argument)} --questions {shlex.quote(cell.question)}"
+        kind, _, answer = cell.cassette.partition("/")
+        if kind == FAULTS:
+            words += ["--cassettes", f"{answer.rpartition('/')[0]}:{cell.exchange}"]
+        return shlex.join([*words, "--questions", cell.question])
+    words += ["--cassettes", cell.place]
     shown = finding or next(iter(cell.red_findings), None)
     cuts = shown.place.cuts if shown else ""
-    options = f" --cuts {cuts}" if cuts not in ("", "recorded") else ""
-    return f"harness judge {shlex.quote(argument)} --cassettes {shlex.quote(cell.place)}{options}"
+    if cuts not in ("", "recorded"):
+        words += ["--cuts", cuts]
+    if not _FUNCTION.fullmatch(argument):
+        words += ["--questions", "none"]
+    return shlex.join(words)
 
 
 def _gist(result: Result) -> str:

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -99,6 +100,13 @@ class Project:
             adapter = adapter_of_target(target, self.folder, self.adapters)
             self._targets[target] = adapter
         return adapter
+
+    def stoppable(self, adapter: Adapter) -> Adapter:
+        """Return one of the user's adapters, which asks a service that fails in a process of its
+        own with a time limit.
+        """
+        guest = make_adapter(self.adapters[adapter.name], self.folder, guest=True)
+        return replace(adapter, ask_failing=guest.ask_failing)
 
     def law_adapters(self) -> list[Adapter]:
         """Return the adapters that the laws check: the events, the dialects, and the user's

@@ -83,12 +83,17 @@ def _check_names(config: pytest.Config) -> None:
 
 
 def _questions(project: Project) -> list[str]:
-    """Return the names of the questions of the package and of the project."""
+    """Return the names of the questions of the package, those about failing services too, and of
+    the project.
+    """
+    from harness.judging.questions.service_faults import SERVICE_FAULTS  # slow to import
+
     try:
         own = questions_of(project.specs)
     except SpecError as error:
         raise usage_error(str(error)) from None
-    return [*(question.name for question in own_questions()), *own]
+    faults = (fault.name for fault in SERVICE_FAULTS)
+    return [*(question.name for question in own_questions()), *faults, *own]
 
 
 def _check_report(config: pytest.Config) -> None:

@@ -18,7 +18,6 @@ from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.judge import Cell, blank_result
 from harness.judging.laws.judge import LawCell, blank_law_result
-from harness.judging.questions.run import blank_row
 from harness.judging.results import Result, encode, unjudged
 from harness.project.project import kind_of
 from harness.specs.spec_error import SpecError
@@ -88,9 +87,8 @@ def _of_spec(path: Path, name: str, cell: Cell, config: pytest.Config) -> Result
 
 
 def _of_question(path: Path, cell: QuestionCell, config: pytest.Config) -> Result:
-    blank = blank_row(cell.item)
-    command = command_of(path, cell.name, config, *options_of(cell.item.question))
-    return replace(blank, adapter=cell.adapter.name, command=command)
+    command = command_of(path, cell.name, config, *options_of(cell))
+    return replace(cell.item.blank, adapter=cell.adapter.name, command=command)
 
 
 def _of_cassette(path: Path, cell: LawCell, config: pytest.Config) -> Result:

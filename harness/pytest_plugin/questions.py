@@ -1,6 +1,6 @@
-"""Questions about requests as test items: those in files of the specs, and with
-``--harness-questions`` those of the package. An item is one question for one wire and adapter, as a
-stream or unary, or after one recorded answer.
+"""Questions as test items: those in files of the specs, and with ``--harness-questions`` those of
+the package, about requests and about a service that fails. An item is one question for one wire and
+adapter, as a stream or unary, or about one recorded answer.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from msgspec.structs import replace
 from harness.adapters import Adapter
 from harness.cassettes import CassetteError
 from harness.judging.facts_cells import known_of, known_use
-from harness.judging.questions.question import Question, own_questions
-from harness.judging.questions.run import QuestionItem, judge_questions, plan_questions
+from harness.judging.questions.question import own_questions
+from harness.judging.questions.run import AskedItem as Asked
+from harness.judging.questions.run import plan_questions
+from harness.judging.questions.service_faults import SERVICE_FAULTS, answers_of, plan_faults
 from harness.judging.results import Result
 from harness.project.folders import read_text, shown_path
 from harness.project.project import Project
@@ -37,18 +39,20 @@ from .project import project_of
 class QuestionCell:
     """One question for one wire and one adapter."""
 
-    item: QuestionItem
+    item: Asked
     adapter: Adapter
+    line: int = 1
+    """The line of the question in its file."""
 
     @property
     def name(self) -> str:
         """The name of its test item, such as ``settings-zero-gemini-api-unary[shop]``."""
-        item = self.item
-        words = [item.question.name, item.provider]
-        if item.recorded:
-            cassette = item.recorded.cassette.removeprefix(f"{item.provider}/")
-            words += [cassette.replace("/", "-"), str(item.recorded.number)]
-        elif not item.streamed:
+        row, recorded = self.item.blank, self.item.recorded
+        words = [row.question, row.provider]
+        if recorded:
+            cassette = recorded.cassette.removeprefix(f"{row.provider}/")
+            words += [cassette.replace("/", "-"), str(recorded.number)]
+        elif row.unary:
             words.append("unary")
         return f"{'-'.join(words)}[{self.adapter.name}]"
 
@@ -78,13 +82,26 @@ def cells_of_questions(path: Path, config: pytest.Config) -> list[QuestionCell]:
     own = path == QUESTIONS
     questions = own_questions() if own else read_questions(read_text(path), shown_path(path))
     load = partial(load_recording, cassettes=CASSETTES) if own else project.cassette
+    asked = [question for question in questions if _is_chosen(question.name, config)]
+    faults = [fault for fault in SERVICE_FAULTS if own and _is_chosen(fault.name, config)]
+    cells = []
+    for adapter in _adapters(project, config):
+        wires = _wires(adapter, config)
+        cells += [
+            QuestionCell(item, adapter, item.question.line)
+            for item in plan_questions(asked, wires, load, adapter)
+        ]
+        if faults and adapter.ask_failing:
+            # a client may pause between its attempts for ever
+            stoppable = project.stoppable(adapter)
+            failing = plan_faults(faults, answers_of(wires, load), stoppable)
+            cells += [QuestionCell(item, stoppable) for item in failing]
+    return cells
+
+
+def _is_chosen(name: str, config: pytest.Config) -> bool:
     names = config.getoption("--harness-questions") or ["all"]
-    asked = [question for question in questions if "all" in names or question.name in names]
-    return [
-        QuestionCell(item, adapter)
-        for adapter in _adapters(project, config)
-        for item in plan_questions(asked, _wires(adapter, config), load, adapter)
-    ]
+    return "all" in names or name in names
 
 
 def _adapters(project: Project, config: pytest.Config) -> Iterator[Adapter]:
@@ -106,9 +123,9 @@ def _wires(adapter: Adapter, config: pytest.Config) -> list[str]:
     return named if len(named) < len(PROVIDERS) else named[:1]
 
 
-def options_of(question: Question) -> list[str]:
+def options_of(cell: QuestionCell) -> list[str]:
     """Return the options of a command that asks a question."""
-    return ["--harness-questions", question.name]
+    return ["--harness-questions", cell.item.blank.question]
 
 
 class AskedItem(ResultItem):
@@ -119,8 +136,8 @@ class AskedItem(ResultItem):
         self.cell = cell
 
     def runtest(self) -> None:
-        item, adapter = self.cell.item, self.cell.adapter
-        [row] = judge_questions([item], adapter, {})
+        adapter = self.cell.adapter
+        row = self.cell.item.judge(adapter, {})
         red = [finding.subject for finding in row.red_findings]
         row = replace(row, known=known_use(adapter, row.question, row.aspects, red))
         known = known_of(adapter, row.question, red)
@@ -133,12 +150,12 @@ class AskedItem(ResultItem):
                 for use in (row.declared, row.known)
             )
             row = replace(row, declared=declared, known=uses)
-        result = self.keep(replace(row, adapter=adapter.name), *options_of(item.question))
+        result = self.keep(replace(row, adapter=adapter.name), *options_of(self.cell))
         self.conclude(result, None)
 
     def line_of(self, result: Result) -> int:
         """Return the line of the question."""
-        return self.cell.item.question.line
+        return self.cell.line
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, self.cell.item.question.line - 1, self.name
+        return self.path, self.cell.line - 1, self.name

@@ -14,7 +14,8 @@ from harness.judging.aspect_run import (
     judge_items,
     judge_second_turns,
 )
-from harness.judging.questions.service_faults import SERVICE_FAULTS, judge_faults, plan_faults
+from harness.judging.questions.run import judge_questions
+from harness.judging.questions.service_faults import SERVICE_FAULTS, plan_faults
 from tests.faulty.faults import CASSETTE
 from tests.support.need import need
 
@@ -42,8 +43,8 @@ def test_an_example_shim_has_no_finding_in_both_turns_and_at_a_failing_service(s
     adapter = adapter_of_target(f"serve: {shim}:replay", FOLDER, {})
     cells = [*judge_items(items, [adapter], {})]
     cells += judge_second_turns(items_with_second_turn(items, adapter), [adapter])
-    faults = plan_faults(SERVICE_FAULTS, items, {item.place for item in items})
-    cells += judge_faults(faults, adapter, {})
+    faults = plan_faults(SERVICE_FAULTS, items, adapter)
+    cells += judge_questions(faults, adapter, {})
     adapter.close()
 
     assert {cell.verdict for cell in cells} == {"passed"}, [

@@ -19,7 +19,7 @@ from harness.cassettes.load import load
 from harness.judging.aspect_run import JudgedExchange
 from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import QuestionItem, judge_questions
-from harness.judging.questions.service_faults import SERVICE_FAULTS, judge_faults, plan_faults
+from harness.judging.questions.service_faults import SERVICE_FAULTS, plan_faults
 from harness.judging.results import Result
 from harness.providers import PROVIDERS
 from harness.server import connection, fault_offer
@@ -112,8 +112,8 @@ def passes_on(handler: BaseHTTPRequestHandler, answer: HTTPResponse, upstream: A
 
 def reads_on(handler: BaseHTTPRequestHandler, answer: HTTPResponse, upstream: Any) -> None:
     handler.wfile.write(answer.read1())
-    with suppress(IncompleteRead):
-        answer.read()
+    with suppress(IncompleteRead, OSError):
+        handler.wfile.write(answer.read())
 
 
 def waits_for_the_whole(
@@ -154,9 +154,8 @@ def test_a_gateway_leaves_the_model_when_its_client_leaves(
     exchange = load(ROOT / "cassettes" / "gemini-api" / "text.yaml").exchanges[2]
     item = JudgedExchange("gemini-api/text", 3, exchange)
     faults = [fault for fault in SERVICE_FAULTS if fault.name == "cancelled"]
-    [planned] = plan_faults(faults, [item], {item.place})
     with gateway(answer) as (url, _):
         adapter = adapter_of_target(f"gateway gemini: {url}", tmp_path, {}, timeout=20, guest=False)
-        [result] = judge_faults([planned], adapter, {})
+        [result] = judge_questions(plan_faults(faults, [item], adapter), adapter, {})
     assert result.aspects == {"cancelled": verdict}
     assert reason in " ".join(finding.sentence for finding in result.findings)

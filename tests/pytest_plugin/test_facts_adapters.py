@@ -70,7 +70,7 @@ def test_a_lost_aspect_of_the_feature_fails_with_its_sentence(configured: pytest
             "*text: lost (at character 0 the wire has *Hel*",
             r"  wire    data: {*Hel*}\r\n\r\n",
             "  native  {}",
-            "  run: harness judge mine --cassettes gemini-api/hello:1",
+            "  run: harness judge mine --cassettes gemini-api/hello:1 --questions none",
         ]
     )
 

@@ -102,6 +102,68 @@ def test_questions_of_the_package_are_asked_with_the_option(asked: pytest.Pytest
     assert all("--harness-questions settings-zero" in row.command for row in rows)
 
 
+ANSWER = """
+import json, urllib.request
+from harness.facts import Finish, Text
+
+PROVIDERS = ("gemini-api",)
+
+def replay(at):
+    body = {"contents": [{"role": "user", "parts": [{"text": at.prompt}]}]}
+    method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
+    url = f"{at.base_url}/v1beta/models/{at.model}:{method}"
+    try:
+        with urllib.request.urlopen(url, json.dumps(body).encode()) as answer:
+            whole = answer.read()
+    except OSError:
+        whole = b""
+    lines = [line[6:] for line in whole.splitlines() if line[:6] == b"data: "] or [whole]
+    for message in map(json.loads, filter(None, lines)):
+        parts = message["candidates"][0]["content"]["parts"]
+        yield message, [Text(part["text"]) for part in parts]
+    yield "end", [Finish("STOP")]
+"""
+
+
+def test_each_fault_of_a_service_is_an_item(asked: pytest.Pytester) -> None:
+    write(asked, "shim.py", ANSWER)
+    names = ("--harness-questions", "bad-key", "--harness-questions", "cancelled")
+    result = questions(asked, *ONE_WIRE, *names, "--harness-report", "r", "-rsf")
+
+    result.assert_outcomes(failed=2, skipped=1, deselected=1)
+    result.stdout.fnmatch_lines(
+        [
+            "attempts lost: no request got the answer, only HTTP 401, and the adapter reports*",
+            "  question bad-key: The service answers each request with 401.",
+            "  run: harness judge mine --cassettes gemini-api/text:1 --questions bad-key",
+            "SKIPPED *not run: the adapter does not read at.cancel*",
+            "FAILED *::bad-key-gemini-api-text-1[[]mine[]]*",
+        ]
+    )
+    rows = read_run(asked.path / "r").results
+    assert {(row.case, row.verdict) for row in rows} == {
+        ("bad-key", "failed"),
+        ("bad-key (unary)", "failed"),
+        ("cancelled", "not-run"),
+    }
+    junit = (asked.path / "r" / "junit.xml").read_text(encoding="utf-8")
+    assert 'classname="questions" name="gemini-api: bad-key[mine]"' in junit
+
+
+@pytest.mark.slow  # a second of waiting, and a process
+def test_a_client_that_hangs_at_a_failing_service_is_stopped(
+    asked: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "harness.adapters.named.make_adapter.__kwdefaults__", {"timeout": 1.0, "guest": False}
+    )
+    write(asked, "shim.py", ANSWER.replace('whole = b""', "import time; time.sleep(60)"))
+    result = questions(asked, *ONE_WIRE, "--harness-questions", "bad-key", "-k", "client-complete")
+
+    result.assert_outcomes(failed=1, deselected=2)
+    result.stdout.fnmatch_lines(["error: shim:replay did not return within 1 s*"])
+
+
 def test_none_asks_no_question_and_an_unknown_name_is_an_error(asked: pytest.Pytester) -> None:
     assert questions(asked, "--harness-questions", "none").ret == pytest.ExitCode.NO_TESTS_COLLECTED
     result = run(asked, "--harness-questions", "boat")

@@ -157,7 +157,7 @@ def test_many_findings_end_with_the_first_one_and_its_command() -> None:
     assert closing_text(SHOP).splitlines() == [
         "4 of 5 cells are red.",
         "Begin with the first finding: it never asked",
-        "  run: harness judge 'shop = serve: shims:shop' --cassettes gemini-api/d:1",
+        "  run: harness judge 'shop = serve: shims:shop' --cassettes gemini-api/d:1 --questions none",
     ]
     hostile = HOSTILE_RESULTS.adapters[0]
     many = [red(f"aspect-{number}", "lost", HOSTILE) for number in range(4)]
@@ -224,7 +224,10 @@ def test_the_text_has_the_errors_of_variants() -> None:
     text = results_text(replace(SHOP, cells=(*SHOP.cells, broken)))
     head = "2 findings, variants (never red):\n\n- error: it hung\n"
     assert f"{head}  cassette gemini-api/b, exchange 4\n" in text
-    assert "--cassettes gemini-api/b:4\n\n- 1 finding in 1 cell: shown on the page" in text
+    assert (
+        "--cassettes gemini-api/b:4 --questions none\n\n- 1 finding in 1 cell: shown on the page"
+        in text
+    )
     alone = results_text(replace(SHOP, cells=(broken,)))
     assert "1 finding, variants (never red):\n\n- error: it hung\n" in alone
     assert "shown on the page" not in alone
@@ -277,7 +280,7 @@ def test_the_second_turn_of_a_variant_is_counted_apart() -> None:
 
 
 def test_a_command_names_the_adapter_as_the_user_did() -> None:
-    command = "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2"
+    command = "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2 --questions none"
     assert command_of(SHOP, SHOP.cells[1]) == command
     assert (
         command_of(OTHER, SHOP.cells[0]) == "harness judge other:replay --cassettes gemini-api/a:1"
@@ -289,12 +292,13 @@ def test_a_command_has_the_cuts_that_show_the_finding() -> None:
     ids = red("ids", "lost", "with --cuts, none")
     both = with_findings(SHOP.cells[1], finish, ids)
     command = "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2"
-    assert command_of(SHOP, both, finish) == f"{command} --cuts pieces"
-    assert command_of(SHOP, both, ids) == command
-    assert command_of(SHOP, both) == f"{command} --cuts pieces", "the first finding"
-    assert command_of(SHOP, with_findings(both, ids, finish)) == command
+    whole, in_pieces = f"{command} --questions none", f"{command} --cuts pieces --questions none"
+    assert command_of(SHOP, both, finish) == in_pieces
+    assert command_of(SHOP, both, ids) == whole
+    assert command_of(SHOP, both) == in_pieces, "the first finding"
+    assert command_of(SHOP, with_findings(both, ids, finish)) == whole
     failed = error("it hung", "gemini-api/a", 2, cuts="pieces")
-    assert command_of(SHOP, failed) == f"{command} --cuts pieces"
+    assert command_of(SHOP, failed) == in_pieces
 
 
 def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
@@ -307,7 +311,7 @@ def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
         "wrong in 2 cells: 1 → no reason ×1, 2 → no reason ×1",
         "Cassette gemini-api/a, exchange 2.",
         "Wire frame 7 another 2 of 9 Native events frame 7 another Facts nothing",
-        "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2",
+        "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2 --questions none",
         "exchange 3: comments.",
         "x.yaml it is no recording",
         "declared loss media: no cell shows it",

@@ -73,7 +73,10 @@ def test_each_red_number_leads_to_its_finding_with_a_command(files: dict[str, st
     assert len(anchors) > 4
     for anchor in anchors:
         assert f'id="{anchor}"' in page
-    assert "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:1" in unescape(page)
+    assert (
+        "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:1 --questions none"
+        in unescape(page)
+    )
 
 
 def test_the_json_has_the_suite_and_the_counts(files: dict[str, str]) -> None:

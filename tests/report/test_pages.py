@@ -461,11 +461,13 @@ def test_a_finding_by_facts_has_the_same_evidence_as_in_harness_judge() -> None:
         "lost in 4 cells: the wire ends with STOP; the adapter gives no reason",
         "Cassette gemini-api/tool-calls, exchange 2.",
         "Wire frame 7 another 2 of 9 Native events frame 7 another Facts nothing",
-        "harness judge anthropic --cassettes gemini-api/tool-calls:1",
+        "harness judge anthropic --cassettes gemini-api/tool-calls:1 --questions none",
         "The same in gemini-api/tool-calls:4.",
     ):
         assert words in index.text
-    command = "<pre>harness judge anthropic --cassettes gemini-api/tool-calls:1</pre>"
+    command = (
+        "<pre>harness judge anthropic --cassettes gemini-api/tool-calls:1 --questions none</pre>"
+    )
     page = rendered["gemini-api.html"]
     assert command in page
     ((subject, views),) = Page(page).data["cases"][0][2]["excerpts"]

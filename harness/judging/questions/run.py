@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec.structs import replace as replace_fields
 
@@ -41,6 +41,21 @@ _SHOWN: Final = 80
 """Characters of a body that can't be read."""
 
 
+class AskedItem(Protocol):
+    """One question about a request or a failing service, for one wire."""
+
+    @property
+    def recorded(self) -> JudgedExchange | None:
+        """The recorded answer that it has."""
+
+    @property
+    def blank(self) -> Row:
+        """Its row before it is asked: only its names."""
+
+    def judge(self, adapter: Adapter, use: LossUse) -> Row:
+        """Return its row. The declared losses that concern it are added to ``use``."""
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionItem:
     """One question for one wire, as a stream or unary."""
@@ -72,6 +87,28 @@ class QuestionItem:
         if exchange:
             prompt = _continued(prompt, exchange)
         return Asked(question.name, prompt, self.provider, self.streamed, question.stored, exchange)
+
+    @property
+    def blank(self) -> Row:
+        """Its row before it is asked: only its names."""
+        question = self.question
+        return Row(
+            "error",
+            provider=self.provider,
+            case=self.name,
+            cassette=f"questions/{self.provider}/{question.name}",
+            exchange=self.number,
+            question=question.name,
+            requirement=question.asks,
+            regression_of=question.threads,
+            turn="question",
+            block="documented",
+            unary=not self.streamed,
+        )
+
+    def judge(self, adapter: Adapter, use: LossUse) -> Row:
+        """Return its row. The declared losses of requests are added to ``use``."""
+        return _judge(self, adapter, use)
 
 
 def plan_questions(
@@ -147,34 +184,14 @@ def _continued(prompt: Prompt, exchange: Exchange) -> Prompt:
     )
 
 
-def judge_questions(items: Sequence[QuestionItem], adapter: Adapter, use: LossUse) -> Iterator[Row]:
-    """Yield the row of each question, in order. The adapter must be one that sends requests. The
-    declared losses of requests are added to ``use``.
-    """
+def judge_questions(items: Iterable[AskedItem], adapter: Adapter, use: LossUse) -> Iterator[Row]:
+    """Yield the row of each question, in order. The declared losses are added to ``use``."""
     for item in items:
-        yield _judge(item, adapter, use)
-
-
-def blank_row(item: QuestionItem) -> Row:
-    """Return the row of a question before it is asked: only its names."""
-    question = item.question
-    return Row(
-        "error",
-        provider=item.provider,
-        case=item.name,
-        cassette=f"questions/{item.provider}/{question.name}",
-        exchange=item.number,
-        question=question.name,
-        requirement=question.asks,
-        regression_of=question.threads,
-        turn="question",
-        block="documented",
-        unary=not item.streamed,
-    )
+        yield item.judge(adapter, use)
 
 
 def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
-    blank = blank_row(item)
+    blank = item.blank
     if adapter.ask is None:
         raise ValueError(f"{adapter.name} sends no requests")
     asked = item.asked

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -26,12 +27,13 @@ from harness.facts import (
 )
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS
-from harness.stream.exchange import Exchange
+from harness.stream.exchange import Cassette, Exchange
 from harness.stream.json_codec import decode_object
 from harness.stream.printable import plural
 
 from ..aspect_run import JudgedExchange, LossUse
 from ..aspects import read_raw_facts
+from ..explain import FAULTS
 from ..results import Result as Row
 from .comparison import found, leaves_of
 from .run import declared, row_of, with_losses
@@ -41,6 +43,16 @@ MOST_ATTEMPTS: Final = 20
 gets the answer, so that it ends.
 """
 CANCELLED: Final = "cancelled"
+ANSWERS: Final = (
+    *("anthropic/text", "anthropic/whole"),
+    *("code-assist/text",),
+    *("gemini-api/text", "gemini-api/client-complete"),
+    *("interactions/text", "interactions/whole"),
+    *("openai/text", "openai/responses-whole", "openai/chat-text", "openai/chat-whole"),
+    *("openai-compat/text", "openai-compat/unary"),
+    *("vertex-ai/text", "vertex-ai/unary"),
+)
+"""The cassettes of the suite with the answers: plain texts of each wire."""
 _CREDENTIALS: Final = ("authorization", "x-api-key", "x-goog-api-key")
 _BORDER: Final = re.compile(rb"\r?\n\r?\n")
 
@@ -115,11 +127,15 @@ class FaultItem:
     """One fault of a service, and the answer that it has."""
 
     fault: ServiceFault
-    item: JudgedExchange
+    recorded: JudgedExchange
     exchange: Exchange
     """A stream has one read before the fault, and one after it."""
     text: str
     """That of the whole answer."""
+    unkept: Callable[[], Finding | None]
+    """Gives the finding if the adapter does not keep the text without a fault. It is run once for
+    all faults.
+    """
     begun: str = ""
     """That of the first read of a stream."""
 
@@ -128,27 +144,60 @@ class FaultItem:
         """Whether the answer is a stream."""
         return self.exchange.streamed is not False
 
+    @property
+    def blank(self) -> Row:
+        """Its row before it is asked: only its names."""
+        fault = self.fault
+        return Row(
+            "error",
+            provider=self.exchange.provider or "",
+            case=fault.name + ("" if self.streamed else " (unary)"),
+            cassette=f"{FAULTS}/{self.recorded.cassette}/{fault.name}",
+            exchange=self.recorded.number,
+            question=fault.name,
+            requirement=fault.asks,
+            turn="question",
+            block="documented",
+            unary=not self.streamed,
+        )
+
+    def judge(self, adapter: Adapter, use: LossUse) -> Row:
+        """Return its row. The declared losses are added to ``use``."""
+        return _judge(self, adapter, use)
+
+
+def answers_of(
+    providers: Collection[str], load: Callable[[str], Cassette]
+) -> Iterator[JudgedExchange]:
+    """Yield the exchanges of `ANSWERS` for some wires. ``load`` gives the cassette with a name."""
+    for name in ANSWERS:
+        if name.partition("/")[0] in providers:
+            for number, exchange in enumerate(load(name).exchanges, 1):
+                yield JudgedExchange(name, number, exchange)
+
 
 def plan_faults(
-    faults: Sequence[ServiceFault], items: Sequence[JudgedExchange], kept: Collection[str]
+    faults: Sequence[ServiceFault], items: Iterable[JudgedExchange], adapter: Adapter
 ) -> list[FaultItem]:
-    """Return the faults with the first plain text of each wire, as a stream and unary. ``kept``:
-    the places of the answers whose text the adapter keeps.
+    """Return the faults with the first plain text of each wire, as a stream and unary; none for an
+    adapter that can't be asked.
     """
     chosen: dict[tuple[str, str, bool], list[FaultItem]] = {}
-    for item in items:
+    for item in items if faults and adapter.ask_failing else ():
         exchange = item.exchange
-        if item.place not in kept or not exchange.provider:
+        if not exchange.provider:
             continue
         path = urlsplit(exchange.request.url).path if exchange.request else ""
         method = path.replace(":", "/").rpartition("/")[2]
         wire = exchange.provider, method, exchange.streamed is not False
-        if wire not in chosen and (planned := _planned(faults, item)):
+        if wire not in chosen and (planned := _planned(faults, item, adapter)):
             chosen[wire] = planned
     return [planned for of_wire in chosen.values() for planned in of_wire]
 
 
-def _planned(faults: Sequence[ServiceFault], item: JudgedExchange) -> list[FaultItem]:
+def _planned(
+    faults: Sequence[ServiceFault], item: JudgedExchange, adapter: Adapter
+) -> list[FaultItem]:
     """Return the faults for one answer; none if it is not a plain text, in pieces if it is a
     stream.
     """
@@ -162,9 +211,10 @@ def _planned(faults: Sequence[ServiceFault], item: JudgedExchange) -> list[Fault
     plain = not (facts.calls or facts.thoughts or facts.errors)
     if not facts.text or not plain or finish_class(facts.finish) != "stop":
         return []
+    unkept = cache(partial(_unkept, item, facts.text, adapter))
     if exchange.streamed is False:
         unary = [fault for fault in faults if not fault.in_answer]
-        return [FaultItem(fault, item, exchange, facts.text) for fault in unary]
+        return [FaultItem(fault, item, exchange, facts.text, unkept) for fault in unary]
     body = exchange.body
     borders = [match.end() for match in _BORDER.finditer(body)]
 
@@ -182,31 +232,15 @@ def _planned(faults: Sequence[ServiceFault], item: JudgedExchange) -> list[Fault
         return []
     reads = ((None, body[:border]), (None, body[border:]))
     served = replace(exchange, reads=reads)
-    return [FaultItem(fault, item, served, facts.text, begun) for fault in faults]
-
-
-def judge_faults(items: Sequence[FaultItem], adapter: Adapter, use: LossUse) -> Iterator[Row]:
-    """Yield the row of each fault, in order. The declared losses are added to ``use``."""
-    for item in items:
-        yield _judge(item, adapter, use)
+    return [FaultItem(fault, item, served, facts.text, unkept, begun) for fault in faults]
 
 
 def _judge(item: FaultItem, adapter: Adapter, use: LossUse) -> Row:
-    fault, exchange = item.fault, item.exchange
-    blank = Row(
-        "error",
-        provider=exchange.provider or "",
-        case=fault.name + ("" if item.streamed else " (unary)"),
-        cassette=f"faults/{item.item.cassette}/{fault.name}",
-        exchange=item.item.number,
-        question=fault.name,
-        requirement=fault.asks,
-        turn="question",
-        block="documented",
-        unary=not item.streamed,
-    )
+    fault, exchange, blank = item.fault, item.exchange, item.blank
     if adapter.ask_failing is None:
         raise ValueError(f"{adapter.name} can't be asked at a failing service")
+    if unkept := item.unkept():
+        return row_of(blank, [with_fields(unkept, subject=unkept.subject or fault.aspect)])
     try:
         if fault.aspect == CANCELLED:
             # Only an adapter that reads `at.cancel` is asked to leave a connection that is open.
@@ -224,6 +258,24 @@ def _judge(item: FaultItem, adapter: Adapter, use: LossUse) -> Row:
     findings = [declared(each, adapter.losses, own) for each in _judged(item, reaction)]
     blank = with_losses(blank, own, use)
     return row_of(blank, findings or [Finding(fault.aspect, "kept")])
+
+
+def _unkept(item: JudgedExchange, text: str, adapter: Adapter) -> Finding | None:
+    """Return the finding for an adapter that does not keep the text of an answer without a fault,
+    so that its attempts can't be judged; its subject is "" if it is not asked.
+    """
+    assert adapter.ask_failing is not None  # see plan_faults
+    try:
+        reaction = adapter.ask_failing(FailingService(item.exchange, "reset:0", 0))
+    except AdapterError as error:
+        return error_finding(str(error), error.group)
+    if reaction.late:
+        return error_finding(reaction.late)
+    if reaction.transcript.skipped:
+        return _not_asked("", reaction.transcript.skipped)
+    if _text(reaction) != text:
+        return _not_asked("", f"it does not keep the text of {item.place} without a fault")
+    return None
 
 
 def _not_asked(aspect: str, reason: str) -> Finding:

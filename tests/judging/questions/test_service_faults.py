@@ -16,10 +16,11 @@ from harness.adapters.named import adapter_of_target
 from harness.facts import Facts, Transcript, read_losses
 from harness.judging.aspect_run import JudgedExchange, LossUse
 from harness.judging.questions import service_faults
+from harness.judging.questions.run import judge_questions
 from harness.judging.questions.service_faults import (
     SERVICE_FAULTS,
     FaultItem,
-    judge_faults,
+    answers_of,
     plan_faults,
 )
 from harness.judging.results import Result
@@ -30,21 +31,13 @@ from harness.stream.exchange import Exchange, Request
 from tests.faulty import attempts
 from tests.faulty.faults import CASSETTE, ROOT
 
-TEXTS = {
-    "gemini-api": ("gemini-api/text", "gemini-api/client-complete"),
-    "anthropic": ("anthropic/text", "anthropic/whole"),
-    "openai": ("openai/text", "openai/responses-whole", "openai/chat-text", "openai/chat-whole"),
-}
+PROVIDERS_ASKED = ("gemini-api", "anthropic", "openai")
 
 
-def planned(provider: str, *names: str) -> list[FaultItem]:
-    items = [
-        JudgedExchange(name, number, exchange)
-        for name in TEXTS[provider]
-        for number, exchange in enumerate(CASSETTE(name).exchanges, 1)
-    ]
+def planned(adapter: Adapter, provider: str, *names: str) -> list[FaultItem]:
+    items = answers_of([provider], CASSETTE)
     faults = [fault for fault in SERVICE_FAULTS if not names or fault.name in names]
-    return plan_faults(faults, items, {item.place for item in items})
+    return plan_faults(faults, items, adapter)
 
 
 @contextmanager
@@ -60,7 +53,7 @@ def client(name: str, timeout: float = 30, *, guest: bool = False) -> Iterator[A
 
 def rows(name: str, provider: str, *names: str) -> list[Result]:
     with client(name) as adapter:
-        return [*judge_faults(planned(provider, *names), adapter, {})]
+        return [*judge_questions(planned(adapter, provider, *names), adapter, {})]
 
 
 def words(cells: list[Result]) -> set[tuple[str, str, str]]:
@@ -71,7 +64,7 @@ def words(cells: list[Result]) -> set[tuple[str, str, str]]:
     }
 
 
-@pytest.mark.parametrize("provider", TEXTS)
+@pytest.mark.parametrize("provider", PROVIDERS_ASKED)
 @pytest.mark.parametrize("name", attempts.FAITHFUL)
 @pytest.mark.slow  # a second of Retry-After is no part of it, but each connection is reset
 def test_a_client_may_ask_again_or_report_the_error(name: str, provider: str) -> None:
@@ -82,7 +75,7 @@ def test_a_client_may_ask_again_or_report_the_error(name: str, provider: str) ->
 
 
 @pytest.mark.parametrize("name", attempts.EXPECTED)
-@pytest.mark.parametrize("provider", TEXTS)
+@pytest.mark.parametrize("provider", PROVIDERS_ASKED)
 @pytest.mark.slow  # the connection that stays open takes seconds
 def test_each_fault_is_seen_by_its_own_word(name: str, provider: str) -> None:
     expected = attempts.EXPECTED[name]
@@ -104,11 +97,12 @@ def test_the_sentences_say_what_happened() -> None:
 
 
 def test_an_adapter_that_pauses_needs_more_time_and_one_that_hangs_is_an_error() -> None:
-    [item] = [each for each in planned("gemini-api", "overloaded") if each.streamed]
-    with client("pauses", 3, guest=True) as adapter:
-        [paused] = judge_faults([item], adapter, {})
-    with client("hangs", 3, guest=True) as adapter:
-        [hung] = judge_faults([item], adapter, {})
+    cells: list[Result] = []
+    for name in ("pauses", "hangs"):
+        with client(name, 3, guest=True) as adapter:
+            items = [each for each in planned(adapter, "gemini-api", "overloaded") if each.streamed]
+            cells += judge_questions(items, adapter, {})
+    paused, hung = cells
 
     assert (paused.verdict, paused.aspects) == ("not-run", {"attempts": "not_asked"})
     assert "it pauses between its attempts" in paused.reason
@@ -119,7 +113,7 @@ def test_an_adapter_that_pauses_needs_more_time_and_one_that_hangs_is_an_error()
 def test_only_a_shim_that_reads_it_is_asked_to_cancel() -> None:
     target = "serve: tests.judging.questions.test_service_faults:reads_nothing"
     adapter = adapter_of_target(target, ROOT, {})
-    [row] = judge_faults(planned("gemini-api", "cancelled"), adapter, {})
+    [row] = judge_questions(planned(adapter, "gemini-api", "cancelled"), adapter, {})
     adapter.close()
 
     assert row.aspects == {"cancelled": "not_asked"}
@@ -135,7 +129,7 @@ def test_a_declared_loss_is_not_carried_and_an_unused_declaration_is_named() -> 
     with client("gives_text_twice") as adapter:
         adapter = replace(adapter, losses=read_losses("attempts[twice], cancelled[open]"))
         use: LossUse = {}
-        cells = [*judge_faults(planned("gemini-api"), adapter, use)]
+        cells = [*judge_questions(planned(adapter, "gemini-api"), adapter, use)]
 
     assert {cell.question for cell in cells if "not_carried" in cell.aspects.values()} == {
         "reset-in-the-answer"
@@ -147,7 +141,9 @@ def test_a_declared_loss_is_not_carried_and_an_unused_declaration_is_named() -> 
 
 
 def test_each_wire_has_one_answer_as_a_stream_and_one_unary() -> None:
-    chosen = {(each.item.cassette, each.streamed) for each in planned("openai")}
+    with client("asks_again") as adapter:
+        items = planned(adapter, "openai")
+    chosen = {(each.recorded.cassette, each.streamed) for each in items}
 
     assert chosen == {
         ("openai/text", True),
@@ -155,7 +151,7 @@ def test_each_wire_has_one_answer_as_a_stream_and_one_unary() -> None:
         ("openai/chat-text", True),
         ("openai/chat-whole", False),
     }
-    assert all(each.begun for each in planned("openai") if each.streamed)
+    assert all(each.begun for each in items if each.streamed)
 
 
 def test_an_adapter_that_hangs_before_its_request_is_an_error() -> None:
@@ -163,10 +159,10 @@ def test_an_adapter_that_hangs_before_its_request_is_an_error() -> None:
         hung = replace(
             adapter, ask_failing=lambda service: FaultReaction((), Transcript(), "it hung for 1 s")
         )
-        cells = [*judge_faults(planned("openai", "rate-limited"), hung, {})]
+        cells = [*judge_questions(planned(hung, "openai", "rate-limited"), hung, {})]
 
     assert {cell.verdict for cell in cells} == {"error"}
-    assert {cell.reason for cell in cells} == {"the adapter sent no request; it hung for 1 s"}
+    assert {cell.reason for cell in cells} == {"it hung for 1 s"}
 
 
 def test_a_long_stream_is_read_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +191,8 @@ def test_a_long_stream_is_read_a_few_times(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(
         service_faults, "PROVIDERS", {"gemini-api": replace(provider, oracle=oracle)}
     )
-    first, *_ = plan_faults(SERVICE_FAULTS, [JudgedExchange("long", 1, exchange)], {"long:1"})
+    with client("asks_again") as adapter:
+        first, *_ = plan_faults(SERVICE_FAULTS, [JudgedExchange("long", 1, exchange)], adapter)
 
     assert len(readings) < 20
     assert 0 < len(first.begun) < len(first.text)
