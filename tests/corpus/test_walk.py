@@ -198,7 +198,10 @@ def test_an_exchange_that_is_not_replayed_has_a_reason(tmp_path: Path) -> None:
 def test_a_file_of_a_wire_without_a_reader_is_named_and_not_red(tmp_path: Path) -> None:
     body = '{"setup": {"model": "m"}}\n{"setupComplete": {}}\n'
     result = walked(corpus(tmp_path, {"n_generate": 0, "n_streamed": 0}, text=body))
-    assert (result.not_replayed, result.red) == ({"the Live API: no reader": 1}, [])
+    assert (result.not_replayed, result.red) == (
+        {"a session of the Live API in another format: no reader": 1},
+        [],
+    )
 
 
 def test_the_exchanges_of_openai_are_counted_together(tmp_path: Path) -> None:

@@ -28,12 +28,14 @@ def _formats(*places: str) -> tuple[Format, ...]:
 _RECORDINGS: Final = _formats(
     "har:HAR",  # without reading the whole document
     "httprr:HTTPRR",
+    "websocket_log:WEBSOCKET_LOG",
     "google_test_server:TEST_SERVER",
     "genai_replay:GENAI_REPLAY",
     "go_vcr:GO_VCR",
     "ruby_vcr:VCR",
     "vcrpy:VCRPY",
     "http_recorder:HTTP_RECORDER",
+    "pydantic_realtime:PYDANTIC_REALTIME",
     "rig:RIG",
     "braintrust:BRAINTRUST",
     "nock:NOCK",

@@ -15,7 +15,7 @@ from harness.stream.exchange import CassetteError
 
 from .content import Content, parse_json
 
-UNREAD: Final = ("the Live API", "Decisions of the Gemini API")
+UNREAD: Final = ("a session of the Live API in another format", "Decisions of the Gemini API")
 """Kinds that are recognised but not supported yet. In a recording with requests, their exchanges
 are kept like others.
 """
@@ -40,8 +40,6 @@ _HOLDERS: Final = ("data", "body", "message", "payload", "json", "content", "tex
 """The keys of the message in an item of such a list."""
 _FIRST: Final = 50
 """The number of messages that are searched."""
-_LIVE_LOG: Final = re.compile(rb"[<>][0-9]+ \{")
-"""The beginning of a WebSocket log of Google's SDKs for JavaScript and .NET."""
 _FIRST_DATA: Final = re.compile(r"^data: ?([^\r\n]+)", re.MULTILINE)
 _MAGIC: Final = (
     (b"\x1f\x8b", "a gzip file; unpack it first"),
@@ -56,8 +54,6 @@ def unread_kind(content: Content) -> str | None:
     """Return the kind of the content in `UNREAD`, by its first messages; None for another kind."""
     if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or not content.is_text:
         return None
-    if _LIVE_LOG.match(content.data):
-        return _LIVE
     if any(map(_is_live, _messages(content))):
         return _LIVE
     message = _first_message(content)

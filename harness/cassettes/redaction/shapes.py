@@ -59,6 +59,7 @@ SHAPES: Final = (
         b"0-9A-Za-z_.-",
         cut=rb"(?:[a-z]\.)?",
     ),
+    Shape("an ephemeral token of the Live API", b"auth_tokens/", rb"[0-9A-Za-z_-]{20}", cut=None),
     Shape("an OAuth refresh token", b"1//0", rb"[0-9A-Za-z_-]{40}"),
     Shape("an OAuth client secret", b"GOCSPX-", rb"[0-9A-Za-z_-]{20}"),
     Shape("an OAuth authorization code", b"4/0A", rb"[0-9A-Za-z_-]{20}"),

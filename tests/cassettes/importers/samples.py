@@ -366,6 +366,29 @@ HTTP_RECORDER = json.dumps(
     }
 ).encode()  # fmt: skip
 
+WEBSOCKET_LOG = (
+    b'>26 {"setup": {"model": "m"}}\n<27 {\n  "setupComplete": {}\n}\n\n'
+    b'<24 {"serverContent": "\xc3\xa9"}\n'
+)
+PYDANTIC_REALTIME = b"""version: 1
+interactions:
+- kind: message
+  direction: sent
+  data:
+    setup: {model: m}
+- kind: message
+  direction: received
+  at: 1.5
+  data: {setupComplete: {}}
+- kind: close
+  code: 1011
+  reason: bye
+  ok: false
+- kind: message
+  direction: sent
+  data: {setup: {}}
+"""
+
 LLM_RECORDER = json.dumps(
     {
         "meta": {"name": "n", "createdAt": "2026-11-21T10:00:00.000Z"},
@@ -500,6 +523,8 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "braintrust": ("braintrust", BRAINTRUST),
     "nock": ("nock", NOCK),
     "http-recorder": ("http-recorder", HTTP_RECORDER),
+    "websocket-log": ("websocket-log", WEBSOCKET_LOG),
+    "pydantic-realtime": ("pydantic-realtime", PYDANTIC_REALTIME),
     "llm-recorder": ("llm-recorder", LLM_RECORDER),
     "llm-recorder, older layout": ("llm-recorder", LLM_RECORDER_LIST),
     "json-lines, a WebSocket": (

@@ -10,6 +10,7 @@ from harness.cassettes import CassetteError
 from harness.cassettes.importers import FORMATS, read
 from harness.cassettes.importers.content import Content
 from harness.providers import with_provider
+from harness.stream.websocket import read_messages
 from tests.cassettes.importers.samples import (
     BATCH_ELLMER,
     BATCH_INLINED,
@@ -29,6 +30,7 @@ from tests.cassettes.importers.samples import (
     OLD_HTTPX,
     PACKED,
     PARSED,
+    PYDANTIC_REALTIME,
     REPLY,
     REQ_LLM,
     REQ_LLM_EVENTS,
@@ -43,6 +45,7 @@ from tests.cassettes.importers.samples import (
     TEST_SERVER,
     URL,
     VCRPY,
+    WEBSOCKET_LOG,
     R,
     exchanges,
     recognised,
@@ -355,10 +358,9 @@ def test_a_lone_surrogate_is_kept() -> None:
 
 
 UNREAD = {
-    "the Live API": [
+    "a session of the Live API in another format": [
         b'{"setup": {"model": "m"}}\n{"setupComplete": {}}\n',
         b'{"serverContent": {}, "usageMetadata": {}}',
-        b'>26 {"setup": {"model": "m"}}\n<21 {\n  "setupComplete": {}\n}\n',
         b'{"toolCall": {"functionCalls": []}}\n{"serverContent": {}}\n',
         b'{"goAway": {"timeLeft": "9s"}}\n{"serverContent": {}}\n',
         b'{"voiceActivity": {}}\n{"serverContent": {}}\n',
@@ -366,7 +368,6 @@ UNREAD = {
         b'{"client_content": {"turns": []}}',
         b'[{"setup": {}}, {"setupComplete": {}}]',
         b'[{"direction": "sent", "data": "{\\"setup\\": {}}"}]',
-        b"version: 1\ninteractions:\n- kind: message\n  direction: sent\n  data:\n    setup: {model: m}\n",
         b'{"version": 1, "interactions": [{"direction": "received", "body": {"goAway": {}}}]}',
         b'{"messages": [{"text": "{\\"toolCall\\": {}, \\"usageMetadata\\": {}}"}]}',
     ],
@@ -416,6 +417,45 @@ def test_http_recorder_has_text_or_base64() -> None:
     streamed, packed = exchanges(HTTP_RECORDER)
     assert (sent(streamed), streamed.body) == (("POST", STREAM_URL, b"{}"), STREAM)
     assert (packed.status, packed.body, packed.header("content-encoding")) == (429, PACKED, "gzip")
+
+
+def messages(body: bytes) -> list[tuple[str, str, bytes]]:
+    return [(known.side, known.kind, known.data) for known in read_messages(body)]
+
+
+def test_a_log_of_an_sdk_keeps_the_bytes_of_its_messages() -> None:
+    (session,) = exchanges(WEBSOCKET_LOG)
+    assert (session.request, session.status, session.end) == (None, 101, "unknown")
+    assert len(session.reads) == 3
+    assert messages(session.body) == [
+        ("client", "text", b'{"setup": {"model": "m"}}'),
+        ("server", "text", b'{\n  "setupComplete": {}\n}\n'),
+        ("server", "text", '{"serverContent": "\u00e9"}'.encode()),
+    ]
+
+
+def test_a_log_of_an_sdk_that_is_cut_keeps_the_rest() -> None:
+    (session,) = exchanges(WEBSOCKET_LOG[:-9])
+    assert (session.end, session.reads[-1]) == ("cut", (None, b'< {"serverContent'))
+
+
+def test_a_wrong_length_in_a_log_of_an_sdk_is_an_error() -> None:
+    fault = r"message 2 at byte 30: expected `>` or `<`, the number of bytes and a blank, got b'x"
+    with pytest.raises(CassetteError, match=fault):
+        read(WEBSOCKET_LOG.replace(b"\n<27", b"\nx<27"))
+
+
+def test_a_close_of_a_realtime_cassette_ends_its_connection() -> None:
+    first, second = exchanges(PYDANTIC_REALTIME)
+    assert (first.end, second.end) == ("complete", "unknown")
+    assert [at for at, _ in first.reads] == [None, 1500.0, None]
+    assert messages(first.body) == [
+        ("client", "text", b'{"setup":{"model":"m"}}'),
+        ("server", "text", b'{"setupComplete":{}}'),
+        ("server", "close", b"bye"),
+    ]
+    assert read_messages(first.body)[2].code == 1011
+    assert messages(second.body) == [("client", "text", b'{"setup":{}}')]
 
 
 def test_a_web_socket_of_http_recorder_is_named() -> None:

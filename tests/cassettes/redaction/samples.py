@@ -50,6 +50,7 @@ SHAPES = {
     "sk_live_abcdefghij0123456789ABCD": "a Stripe key",
     "npm_abcdefghijklmnop0123456789ABCDEFGHIJ": "an npm token",
     "pypi-AgEIcHlwaS5vcmcCJDAxMjM0NTY3LTg5YWItY2RlZi0wMTIzLTQ1Njc4OWFi": "a PyPI token",
+    "auth_tokens/0123456789abcdef0123456789abcdef": "an ephemeral token of the Live API",
     "ek_0123456789abcdef0123456789abcdef": "an ephemeral OpenAI key",
     "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n": "a private key",
     "-----BEGIN RSA PRIVATE KEY-----\r\nMIIEvQIBADANBgkqhkiG9w0B\r\n": "a private key",

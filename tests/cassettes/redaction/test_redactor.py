@@ -16,6 +16,7 @@ from harness.cassettes.redaction.redactor import Redactor, redact_request, redac
 from harness.cassettes.redaction.scanner import FoundSecret, Scanner
 from harness.pipeline.request_index import RequestIndex
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
+from harness.stream.websocket import read_messages
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent"
 
@@ -54,6 +55,30 @@ URLS = [
     ("HTTPS://Host/a?", "HTTPS://Host/a?"),
     ("http://[bad?key=1", "http://[bad?key=1"),
 ]
+
+
+def test_a_session_is_redacted_and_keeps_its_messages() -> None:
+    session = Exchange(
+        Request(
+            "GET", "wss://host/ws/a.BidiGenerateContentConstrained?access_token=auth_tokens/a&key=b"
+        ),
+        101,
+        {},
+        (
+            (0.0, b'> {"setup": {"apiKey": "abc"}}\n'),
+            (1.5, b'<b {\n  "token": {},\n  "idToken": "d"\n}\n'),
+        ),
+        "complete",
+    )
+    kept = Redactor().exchange(session)
+    assert kept is not None
+    assert kept.request is not None
+    assert kept.request.url.endswith("?access_token=REDACTED&key=REDACTED")
+    assert [at for at, _ in kept.reads] == [0.0, 1.5]
+    assert [message.data for message in read_messages(kept.body)] == [
+        b'{"setup": {"apiKey": "REDACTED"}}',
+        b'{\n  "token": {},\n  "idToken": "REDACTED"\n}',
+    ]
 
 
 @pytest.mark.parametrize(("url", "kept"), URLS)
