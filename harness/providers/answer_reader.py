@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from harness.stream.events import INTERRUPTED, End, Event, Incomplete, Start, Unknown
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
+from harness.stream.oddities import Oddities
 
 from .errors import read_error, read_error_text
 from .provider import Answer
@@ -22,6 +23,7 @@ class AnswerReader(ABC):
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
+        self.oddities = Oddities()
         self._untouched = True
         self._errors = 0
         self._seen: dict[str, Json] = {}  # the latest value of each fact about the whole answer
@@ -68,15 +70,18 @@ class AnswerReader(ABC):
     def feed(self, frame: Frame) -> list[Event]:
         """Return the events that this frame completes."""
         out: list[Event] = []
+        self.oddities.place = frame.offset
+        message = frame.json
+        if type(message) is dict:
+            self._untouched = False
+            self._read(message, out)
+            return out
         if frame.raw is not None and not frame.raw.strip():
             if not frame.partial:
                 self._keep_alive(frame.raw, out)
             return out
         self._untouched = False
-        message = frame.json
-        if type(message) is dict:
-            self._read(message, out)
-        elif frame.raw is not None:
+        if frame.raw is not None:
             self._read_text(frame.raw, frame.partial, out)
         elif self._answer.failed and not self._errors:
             self._fail(message, out)

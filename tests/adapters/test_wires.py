@@ -234,14 +234,20 @@ def test_events_of_messages_are_read_by_the_place_of_their_block() -> None:
     [
         ([block(0, type="text", text="")], "comes before message_start"),
         ([START, START], "ignores a second message_start"),
-        ([START, delta(0, "text_delta", text="Hi")], "the official client has 0 content blocks"),
-        ([START, block(1, type="text", text=""), stop(1)], "has 1 content blocks"),
+        ([START, delta(0, "text_delta", text="Hi")], "that of no open block"),
+        (
+            [START, block(1, type="text", text=""), stop(1)],
+            "index is 1; expected the number of the block",
+        ),
         ([START, TOOL, delta(0, "text_delta", text="Hi")], "ignores "),
-        ([START, TOOL, END], "message_delta comes before content_block_stop of block 0"),
-        ([START, TOOL, stop(0), stop(0)], "second content_block_stop"),
-        ([START, block(0, type="text")], "has no string text"),
+        ([START, TOOL, END], "message_delta comes before content_block_stop of a call"),
+        ([START, TOOL, stop(0), stop(0)], "that of no open block"),
+        (
+            [START, block(0, type="text")],
+            "text of a block of the type text is null; expected a string",
+        ),
         ([START, {"type": "message_delta", "delta": {}}], "usage is null; expected an object"),
-        ([START, {"type": "unknown"}], 'ignores the type "unknown"'),
+        ([START, {"type": "unknown"}], 'ignores {"type": "unknown"}'),
         ([{"type": "message_start", "message": {"usage": {}}}], "message.content is null"),
     ],
 )

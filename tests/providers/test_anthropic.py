@@ -11,6 +11,7 @@ from msgspec import to_builtins
 from harness.cassettes import Exchange
 from harness.judging.reading import Reading
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider, with_provider
+from harness.providers.anthropic.normalizer import MessagesNormalizer
 from harness.providers.anthropic.order import is_in_order
 from harness.providers.plain_events import gather_events
 from harness.stream.framing import Frame
@@ -261,3 +262,53 @@ def test_variants_of_the_wire(messages: list[Json], variants: list[str]) -> None
 def test_order() -> None:
     assert is_in_order([begin(), {"type": "ping"}, CALL, {"type": "new"}, piece(0, ""), stop(0)])
     assert not is_in_order([CALL])
+
+
+ENDED = {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 1}}
+
+
+def oddities(*messages: Json) -> list[tuple[str, int]]:
+    """The name of each oddity, and the number of its message."""
+    normalizer = MessagesNormalizer(Answer())
+    for number, message in enumerate(messages):
+        normalizer.feed(Frame(number, message))
+    return [(oddity.name, oddity.place) for oddity in normalizer.oddities]
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([begin(usage={}), {"type": "ping"}, CALL, {"type": "new"}, piece(0, "{}"), stop(0)], []),
+        ([begin(usage={}), start(0, "text", text=""), text(0, "a"), stop(0), ENDED], []),
+        ([CALL], [("content_block_start before message_start", 0)]),
+        ([begin(usage={}), begin(usage={})], [("message_start between", 1)]),
+        (
+            [begin(usage={}), CALL, ENDED],
+            [("message_delta in a block", 2), ("message_delta in a call", 2)],
+        ),
+        (
+            [begin(usage={}), start(0, "text", text=""), text(1, "a")],
+            [("content_block_delta of no open block", 2)],
+        ),
+        ([begin(usage={}), start(1, "text", text="")], [("index of content_block_start", 1)]),
+        ([begin(usage=7)], [("message.usage", 0)]),
+        ([begin(usage={"input_tokens": "7"})], [("usage.input_tokens", 0)]),
+        ([begin(usage={}, content=[7])], [("content in message_start", 0), ("message.content", 0)]),
+        ([begin(usage={}, stop_reason=7)], [("stop_reason", 0)]),
+        ([begin(usage={}), start(0, "tool_use", id=7, input={})], [("tool_use.id", 1)]),
+        ([begin(usage={}), CALL, piece(0, " ")], [("partial_json", 2)]),
+        ([begin(usage={}), {"error": {"message": "no"}}], [("error of another type", 1)]),
+    ],
+)
+def test_oddities(messages: list[Json], expected: list[tuple[str, int]]) -> None:
+    assert oddities(*messages) == expected
+
+
+def test_an_overlap_of_blocks_is_odd() -> None:
+    assert [name for name, _ in oddities(*OVERLAP)] == [
+        "message.usage",
+        "content_block_start in a block",
+        "content_block_delta of another block",
+        "content_block_stop between",
+        "content_block_stop of another block",
+    ]

@@ -96,13 +96,17 @@ class WireReader(ABC):
         self.facts[-1] += facts
 
     def _add_error(self, error: Json) -> None:
-        """Note an error, with its number or else its first word."""
-        noted = Facts()
-        note_error(noted, error)
-        ((code, message),) = noted.errors
-        words = [word for word in noted.error_words if word != message]
-        self._add(Error(code if code is not None else next(iter(words), None), message))
+        self._add(error_of(error))
         self._over = True
+
+
+def error_of(error: Json) -> Error:
+    """Return an error of the wire as a fact, with its number or else its first word."""
+    noted = Facts()
+    note_error(noted, error)
+    ((code, message),) = noted.errors
+    words = [word for word in noted.error_words if word != message]
+    return Error(code if code is not None else next(iter(words), None), message)
 
 
 def messages_of(items: Sequence[Json], framing: Framing) -> Iterator[WireMessage]:

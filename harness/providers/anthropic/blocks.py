@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any, Final
 
 from harness.stream.events import (
@@ -31,6 +32,7 @@ from harness.stream.events import (
     Unknown,
 )
 from harness.stream.json_codec import Json, decode_json
+from harness.stream.oddities import Oddities
 
 from ..wire_values import give_others, is_empty, text_of, word_of
 
@@ -48,6 +50,17 @@ _ABOUT_THE_ANSWER: Final = frozenset({"fallback", "container_upload"})
 _BESIDE_CALL: Final = ("caller", "toolset_name")
 _CONTENT: Final = frozenset({"text", "citations", "thinking", "signature", "data", "input"})
 """The fields of a whole block that its boundary does not repeat."""
+_OTHER: Final = (("block.type", "type", (str,)),)
+_TYPES: Final = {
+    "text": (("text.text", "text", (str,)),),
+    "thinking": (("thinking.thinking", "thinking", (str,)),),
+    "tool_use": (
+        ("tool_use.id", "id", (str, NoneType)),
+        ("tool_use.name", "name", (str, NoneType)),
+        ("tool_use.input", "input", (dict,)),
+    ),
+}
+"""The type of a block → the places and names of its fields, and the types of their values."""
 
 
 @dataclass(slots=True, eq=False)
@@ -78,12 +91,18 @@ class _Block:
 class Blocks:
     """The content blocks of one answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, oddities: Oddities) -> None:
+        self._oddities = oddities
         self._calls = 0
         self._open: dict[int, _Block] = {}
         self._latest = -1  # the index of the block that began last
         self._call: int | None = None  # the index of the block of the open call
         self._waiting: dict[int, list[dict[str, Json]]] = {}
+
+    @property
+    def in_call(self) -> bool:
+        """Whether the block of a call is open."""
+        return self._call is not None
 
     def is_text(self, index: int) -> bool:
         """Return whether the next event may be a piece of the text of this block."""
@@ -101,6 +120,7 @@ class Blocks:
     def read_all(self, content: Json, out: list[Event]) -> None:
         """Read the whole blocks of a message."""
         if type(content) is not list:
+            self._oddities.note("message.content", content)
             if not is_empty(content):
                 out.append(Unknown("field message.content", {"content": content}))
             return
@@ -112,6 +132,7 @@ class Blocks:
                 self._start(index, block, {"index": index, "content_block": named}, out)
                 self._stop(index, {"index": index}, out)
             else:
+                self._oddities.note("message.content", content)
                 out.append(Unknown("block", block))
 
     def end_all(self, out: list[Event]) -> None:
@@ -173,6 +194,9 @@ class Blocks:
         if before := self._open.pop(index, None):
             self._end_block(before, out)
         kind = word_of(fields.get("type"))
+        for place, name, types in _TYPES.get(kind, _OTHER):
+            if type(value := fields.get(name)) not in types:
+                self._oddities.note(place, value)
         self._latest = index
         block = self._open[index] = _Block(kind, fields)
         block_id = text_of(fields.get("id")) or text_of(fields.get("tool_use_id"))
@@ -289,6 +313,8 @@ class Blocks:
         if type(piece) is not str:
             return False
         if piece:
+            if not block.pieces and piece.isspace():
+                self._oddities.note("partial_json", piece)
             block.pieces.append(piece)
             if block.call:
                 out.append(CallText(block.call, piece))

@@ -20,7 +20,8 @@ from ..provider import Answer
 from ..wire_values import give_others, is_empty
 from .blocks import Blocks
 from .messages import FINISHES
-from .usage import Counts
+from .order import Order
+from .usage import COUNTS, Counts
 from .usual import REFUSED, decode_text
 
 _METADATA: Final = (
@@ -36,7 +37,8 @@ class MessagesNormalizer(AnswerReader):
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._blocks = Blocks()
+        self._blocks = Blocks(self.oddities)
+        self._order = Order(self.oddities)
         self._counts = Counts()
         self._started = False
         self._early: list[Event] = []  # marks before the start
@@ -70,10 +72,11 @@ class MessagesNormalizer(AnswerReader):
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
         kind = message.get("type")
-        read = _EVENTS.get(kind) if type(kind) is str else None
-        if read is not None:
+        if type(kind) is str and (read := _EVENTS.get(kind)) is not None:
+            self._order.read(kind, message)
             read(self, message, out)
         elif message.get("error") is not None or (self._answer.failed and not self._errors):
+            self.oddities.note("error of another type", message)
             self._fail(message, out)
         else:
             out.append(Unknown(f"event {kind}" if type(kind) is str else "frame", message))
@@ -85,6 +88,8 @@ class MessagesNormalizer(AnswerReader):
         if type(message) is not dict:
             out.append(Unknown("event message_start", event))
             return
+        if message.get("content"):
+            self.oddities.note("content in message_start", message["content"])
         self._message(message, out)
         give_others("", event, ("type", "message"), out)
 
@@ -104,7 +109,8 @@ class MessagesNormalizer(AnswerReader):
         else:
             self._start(out, names.get("model"), names.get("id"), implied=False)
         self._read_metadata(message, out)
-        self._read_usage(message.get("usage"), out)  # an unknown field would begin the content
+        # An unknown field would begin the content.
+        self._read_usage("message.usage", message.get("usage"), out)
         give_others("message.", message, _READ, out)
         if message.get("role") not in (None, "assistant"):
             out.append(Unknown("field message.role", {"role": message["role"]}))
@@ -124,11 +130,16 @@ class MessagesNormalizer(AnswerReader):
             out.append(Unknown("event message_delta", event))
             return
         self._start(out)
+        if self._blocks.in_call:
+            self.oddities.note("message_delta in a call")
         for holder in (event, delta):
             self._read_metadata(holder, out)
         give_others("", event, ("type", "delta", "usage", *_METADATA), out)
         give_others("delta.", delta, ("stop_reason", *_METADATA), out)
-        self._read_usage(event.get("usage"), out)
+        usage = event.get("usage")
+        if type(usage) is dict and usage.get("output_tokens") is None:
+            self.oddities.note("usage.output_tokens")
+        self._read_usage("usage", usage, out)
         self._read_finish(delta, out)
 
     def _message_stop(self, event: dict[str, Json], out: list[Event]) -> None:
@@ -188,10 +199,16 @@ class MessagesNormalizer(AnswerReader):
             if not is_empty(value) and self._is_new(name, value):
                 out.append(Metadata(name, {name: value}))
 
-    def _read_usage(self, usage: Json, out: list[Event]) -> None:
-        if type(usage) is dict and usage:
-            out.append(self._counts.read(usage))
-        elif not is_empty(usage):
+    def _read_usage(self, place: str, usage: Json, out: list[Event]) -> None:
+        if type(usage) is dict:
+            for name in COUNTS:
+                if type(count := usage.get(name, 0)) is not int and count is not None:
+                    self.oddities.note(f"usage.{name}", count)
+            if usage:
+                out.append(self._counts.read(usage))
+            return
+        self.oddities.note(place, usage)
+        if not is_empty(usage):
             out.append(Unknown("field usage", {"usage": usage}))
 
     def _read_finish(self, holder: dict[str, Json], out: list[Event]) -> None:
@@ -200,8 +217,10 @@ class MessagesNormalizer(AnswerReader):
             explanation = details.get("explanation") if type(details) is dict else None
             message = explanation if type(explanation) is str and explanation else None
             out.append(Finish(FINISHES.get(reason, "other"), reason, message))
-        elif not is_empty(reason):
-            out.append(Unknown("field stop_reason", {"stop_reason": reason}))
+        elif not (reason is None or reason == ""):
+            self.oddities.note("stop_reason", reason)
+            if not is_empty(reason):
+                out.append(Unknown("field stop_reason", {"stop_reason": reason}))
 
 
 _EVENTS: Final[dict[str, Callable[[MessagesNormalizer, dict[str, Any], list[Event]], None]]] = {

@@ -13,6 +13,8 @@ _OF_INPUT: Final = (
     "cache_creation_input_tokens",
 )
 
+COUNTS: Final = (*_OF_INPUT, "output_tokens")
+
 
 class Counts:
     """The counts so far. Those of a ``message_delta`` replace those of ``message_start``."""

@@ -1,0 +1,98 @@
+"""The view of a wire's one reader as a strict reader: events are facts, and the oddities that the
+table of the wire calls faults are errors.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Final
+
+from harness.facts import Call, Fact, Facts, Finish, Text, Thought, facts_of_account
+from harness.providers import Answer
+from harness.providers.answer_reader import AnswerReader
+from harness.stream import events as canonical
+from harness.stream.framing import Frame
+from harness.stream.json_codec import Json
+from harness.stream.printable import short_json
+
+from .wire_reader import Unreadable, WireReader, error_of
+
+_IGNORED: Final = ("event", "delta", "frame")
+"""The first word of `Unknown.where` for a message that no client reads."""
+
+
+class WireView(WireReader):
+    """The state of one answer: its reader, the call that has begun, the last finish reason and the
+    counts.
+    """
+
+    reader: ClassVar[type[AnswerReader]]
+    """The reader of the wire."""
+    faults: ClassVar[Mapping[str, str]]
+    """The name of an oddity → why the client can't read it, with ``{value}``. An `Unknown` event
+    has the name ``unknown``.
+    """
+
+    def __init__(self, streamed: bool | None) -> None:
+        super().__init__(streamed)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._reader = self.reader(Answer())
+        self._call: tuple[str | None, str] = (None, "")
+        self._finish: tuple[str, int] = ("", 0)
+        self._counts = Facts()
+        self._counted = 0
+
+    def _read(self, message: dict[str, Json]) -> None:
+        place = len(self.facts) - 1
+        events = self._reader.feed(Frame(place, message))
+        for name, value in self._oddities(place, events):
+            if sentence := self.faults.get(name):
+                raise Unreadable(sentence.format(value=short_json(value)))
+        self._add(*self._facts_of(place, events))
+
+    def _oddities(self, place: int, events: list[canonical.Event]) -> list[tuple[str, Json]]:
+        return [(odd.name, odd.value) for odd in self._reader.oddities if odd.place == place] + [
+            ("unknown", event.raw)
+            for event in events
+            if isinstance(event, canonical.Unknown) and event.where.startswith(_IGNORED)
+        ]
+
+    def _facts_of(self, place: int, events: list[canonical.Event]) -> list[Fact]:
+        """Return the facts of a message; note the finish reason and the counts."""
+        facts: list[Fact] = []
+        for event in events:
+            match event:
+                case canonical.Text(text=text) if text:
+                    facts.append(Text(text))
+                case canonical.Reasoning(text=text) if text:
+                    facts.append(Thought(text))
+                case canonical.CallStart(id=call_id, name=name):
+                    self._call = call_id, name
+                case canonical.CallEnd(arguments=arguments):
+                    facts.append(Call(*self._call, arguments))
+                case canonical.CallInvalid(text=text):
+                    facts.append(Call(*self._call, text))
+                case canonical.Finish(raw=raw):
+                    self._finish = raw, place
+                case canonical.Usage():
+                    self._count(event)
+                    self._counted = place
+                case canonical.Error(raw=dict(raw)):
+                    facts.append(error_of(raw.get("error", raw)))
+                    self._over = True
+        return facts
+
+    @abstractmethod
+    def _count(self, usage: canonical.Usage) -> None:
+        """Add the counts of an event to `_counts`."""
+
+    def close(self) -> None:
+        """Note the finish reason and the counts where they came last."""
+        reason, place = self._finish
+        if reason:
+            self.facts[place].append(Finish(reason))
+        if self._counts.usage:
+            self.facts[self._counted] += facts_of_account(self._counts)
