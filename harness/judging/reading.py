@@ -64,7 +64,7 @@ class Reading:
         """
         trace, provider = self.trace, self.provider
         replayed = trace.answer if trace and not self.exchange.header("content-encoding") else None
-        if trace and replayed and provider.facts_reader and not replayed.tool_code:
+        if trace and replayed and provider.oracle is None and not replayed.tool_code:
             return provider.facts_of(trace.steps, with_fields(replayed, tool_code=self._tool_code))
         return self._read(self.body)
 

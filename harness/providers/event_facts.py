@@ -94,7 +94,7 @@ class EventFacts:
         facts, was_open = self.facts, bool(self._open)
         self._is_text = True
         self._read(events)
-        facts.open_call = was_open
+        facts.open_call = was_open or bool(self._open)
         self._show_call()
         if self._answer.failed:
             facts.at_error = Facts()  # the status came before the body
@@ -203,7 +203,8 @@ class EventFacts:
 
     def _unknown(self, event: Unknown) -> None:
         raw = event.raw
-        if event.where == "unfinished" or (event.where == "frame" and self._is_text):
+        is_noted = event.where == "frame" and self._is_text and isinstance(raw, str)
+        if event.where == "unfinished" or is_noted:
             return
         if not isinstance(raw, dict):
             self._note_value(raw)

@@ -211,7 +211,7 @@ class Provider:
     """Makes a stage that reads the facts of one answer from its events."""
     oracle: Callable[[bytes, Answer, End], Facts] | None = None
     """Reads the facts of a whole body, independently of framer and normalizer. It is needed if
-    there is no ``facts_reader``.
+    there is no ``facts_reader``, and used first if there is.
     """
     url: re.Pattern[str] | None = None
     """Searched in the path of a URL; recognizes requests that generate. If it has a group
@@ -384,9 +384,10 @@ class Provider:
         """Return the account of a whole body, after content decoding."""
         if self.oracle is not None:
             return self.oracle(body, answer, end)
-        return self.facts_of(self._steps(body, answer, end), answer)
+        return self.facts_of(self.steps(body, answer, end), answer)
 
-    def _steps(self, body: bytes, answer: Answer, end: End) -> Iterator[Step]:
+    def steps(self, body: bytes, answer: Answer, end: End) -> Iterator[Step]:
+        """Yield the frames of a whole body with their events, and the end."""
         # As events, a call in ``<tool_code>`` has no text any more.
         normalizer = self.normalizer(with_fields(answer, tool_code=False))
         # No message is longer than the body, so the framer raises no error.

@@ -59,10 +59,10 @@ def _read_typed_part(facts: Facts, raw: dict[str, Json]) -> None:
     Messages API.
     """
     from .interactions.facts import gather_step
+    from .openai.facts import is_item, read_item
     from .oracle.anthropic import gather_block
-    from .oracle.openai_responses import gather_item, is_item
 
-    readers = [gather_item] if is_item(raw) else [gather_step, gather_block]
+    readers = [read_item] if is_item(raw) else [gather_step, gather_block]
     for read in readers:
         _add_parts(facts, read(raw))
 
@@ -107,7 +107,7 @@ def _counter_of(raw: dict[str, Json]) -> Callable[[Facts, dict[str, Json]], obje
 
         return count_messages
     if "input_tokens_details" in raw or "output_tokens_details" in raw:
-        from .oracle.openai_responses import count_responses
+        from .openai.facts import count_responses
 
         return count_responses
     if "total_input_tokens" in raw or "total_output_tokens" in raw:

@@ -89,6 +89,8 @@ class Reasoning(Event, tag="reasoning"):
     """The wire's id of an item that the next request must repeat."""
     redacted: bool = False
     """Whether ``signature`` holds a thought that only the provider can read."""
+    begins: bool = False
+    """Whether it begins another part of the same item, such as a part of a summary."""
 
 
 class CallStart(Event, tag="call_start"):
@@ -164,13 +166,13 @@ class BlockEnd(Event, tag="block_end"):
 
 
 class Mark(Event, tag="mark"):
-    """A message without content: ``keep_alive`` or the ``end`` of the stream. No event model has to
-    carry it.
+    """A message without content: ``keep_alive``, the ``end`` of the stream, or a ``signature`` that
+    the wire repeats with another value. No event model has to carry it.
     """
 
-    name: Literal["keep_alive", "end"]
+    name: Literal["keep_alive", "end", "signature"]
     raw: Json
-    """The wire's message."""
+    """The wire's message; of a ``signature``, the item and its index."""
 
 
 class NamelessCall(Event, tag="nameless_call"):

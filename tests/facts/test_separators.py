@@ -10,9 +10,9 @@ import pytest
 
 from harness.facts import Call, Entry, Fact, Finish, Text, Thought, Transcript, WireAnswer
 from harness.facts.order import find_separators
-from harness.providers.oracle.openai_responses import gather_responses
 from tests.readers.interactions import gather_interactions
 from tests.readers.messages import gather_messages
+from tests.readers.responses import gather_responses
 from tests.support.wire_answers import answer, frame, verdicts
 
 

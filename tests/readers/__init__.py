@@ -14,8 +14,10 @@ from typing import Any
 
 from harness.cassettes import Exchange
 from harness.cassettes.load import load
-from harness.facts import Facts
+from harness.facts import Facts, Run
 from harness.providers import PROVIDERS, Answer, with_provider
+from harness.providers.oracle.openai import is_responses
+from harness.providers.oracle.openai_compat import gather_compat
 from harness.providers.provider import TIER
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import INTERRUPTED, End
@@ -23,6 +25,7 @@ from tests.readers.gemini import gather_body
 
 from .interactions import gather_interactions
 from .messages import gather_messages
+from .responses import gather_responses
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 SecondReader = Callable[[bytes, Answer, End], Facts]
@@ -43,9 +46,17 @@ def _interactions(body: bytes, answer: Answer, end: End) -> Facts:
     return gather_interactions(body, answer.status, interrupted=end in INTERRUPTED)
 
 
+def _openai(body: bytes, answer: Answer, end: End) -> Facts:
+    interrupted = end in INTERRUPTED
+    if is_responses(body, answer.asked):
+        return gather_responses(body, answer.status, interrupted=interrupted)
+    return gather_compat(body, answer.status, interrupted=interrupted, tag=None)
+
+
 READERS: dict[str, SecondReader] = {
     "anthropic": _messages,
     "interactions": _interactions,
+    "openai": _openai,
     **dict.fromkeys(("gemini-api", "vertex-ai", "code-assist"), _generate_content),
 }
 """The second readers by the name of their provider."""
@@ -84,14 +95,34 @@ def _differences(one: Facts, two: Facts, place: str = "") -> Iterator[tuple[str,
         elif name == "unreadable":
             if _words(value) != _words(other):
                 yield place + name, (value, other)
-        elif name == "order":  # a run without characters has no place
-            runs = [
-                [run for run in order if run.size or run.kind == "call"] for order in (value, other)
-            ]
-            if runs[0] != runs[1]:
+        elif name == "opaque":
+            if _sorted(value) != _sorted(other):
                 yield place + name, (value, other)
+        elif name == "order":  # a run without characters has no place
+            runs = [_merged(value), _merged(other)]
+            if runs[0] != runs[1]:
+                yield place + name, (runs[0], runs[1])
         elif name != "unreadable_at" and value != other:
             yield place + name, (value, other)
+
+
+def _merged(order: list[Run]) -> list[Run]:
+    """Return the runs with characters, in which the pieces of a part are one run."""
+    merged: list[Run] = []
+    for run in order:
+        before = merged[-1] if merged else None
+        if before and run.size and run.kind == before.kind and not run.begins:
+            merged[-1] = before._replace(
+                size=before.size + run.size, pieces=before.pieces + run.pieces
+            )
+        elif run.size or run.kind == "call":
+            merged.append(run)
+    return merged
+
+
+def _sorted(opaque: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the values of each aspect in one order: they are looked for one by one."""
+    return {aspect: sorted(values) for aspect, values in opaque.items()}
 
 
 def _words(texts: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from harness.facts import Call, Facts, Finish, Text, Thought, arguments_of, facts_of_account
-from harness.providers.oracle.openai_responses import count_responses
+from harness.providers.openai.facts import count_responses
 from harness.stream.json_codec import Json, same_json
 from harness.stream.printable import short_json
 

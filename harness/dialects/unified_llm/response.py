@@ -203,6 +203,8 @@ class UnifiedLlmTranslator:
         return [*self._open(), *self._close_block(), provider_event(event.raw)]
 
     def _mark(self, event: ev.Mark) -> list[Payload]:
+        if event.name == "signature":  # the item has one
+            return []
         return [*self._open(), provider_event(to_builtins(event))]
 
     def _aside(self, event: ev.Annotation | ev.Metadata | ev.Notice | ev.Unknown) -> list[Payload]:

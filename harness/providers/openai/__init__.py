@@ -12,8 +12,10 @@ from typing import Final
 from harness.facts import Facts
 from harness.stream.events import INTERRUPTED, End
 
-from ..oracle.openai import gather_openai
+from ..oracle.openai import is_responses
+from ..oracle.openai_compat import gather_compat
 from ..provider import Answer, Api, Endpoint, Provider, bearer
+from .facts import ResponsesFacts
 from .history import HISTORY, read_request
 from .messages import GENERATE, NAME, PATHS, STORED, detect
 from .normalizer import OpenAiNormalizer
@@ -26,14 +28,17 @@ from .settings import CHAT
 
 
 def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """Return the oracle's account of one answer."""
-    return gather_openai(body, answer.asked, answer.status, interrupted=end in INTERRUPTED)
+    """Return the account of one answer: of Chat Completions that of the oracle."""
+    if is_responses(body, answer.asked):
+        return PROVIDER.facts_of(PROVIDER.steps(body, answer, end), answer)
+    return gather_compat(body, answer.status, interrupted=end in INTERRUPTED, tag=None)
 
 
 PROVIDER: Final = Provider(
     name=NAME,
     title="OpenAI",
     normalizer=OpenAiNormalizer,
+    facts_reader=ResponsesFacts,
     oracle=_read_facts,
     url=GENERATE,
     stored_url=STORED,

@@ -27,6 +27,7 @@ from harness.stream.events import (
     Code,
     CodeResult,
     Event,
+    Mark,
     Media,
     Metadata,
     Reasoning,
@@ -75,7 +76,7 @@ _PARTS: Final = {
 """A part of an item, and its field with the text."""
 _KNOWN_PARTS: Final = ("type", "text", "refusal", "annotations", "logprobs")
 _THOUGHTS: Final = frozenset({"summary_text", "reasoning_text"})
-_BESIDE: Final = ("phase", "namespace", "caller", "async")
+BESIDE: Final = ("phase", "namespace", "caller", "async")
 """The fields of a message or of a call that say more than the boundary of an item."""
 _VOLATILE: Final = frozenset({"id", "status", "encrypted_content", "logprobs", "created_by"})
 """Fields of an item that differ between its end and the end of the response."""
@@ -96,6 +97,8 @@ class Item:
     """The events of the item that wait for the end of another item."""
     call: int | None = None
     """The number of the call; None if the item is none."""
+    part: tuple[str, int] | None = None
+    """The kind and the number of the part of the latest piece."""
     whole: dict[str, Json] | None = None
     """The item as it was when it was done; None until then."""
     snapshots: list[str] = field(default_factory=list)
@@ -164,7 +167,7 @@ class Items:
         """Return an item whose beginning is missing, because the stream was resumed."""
         number = index if type(index) is int else self._latest + 1
         self._latest = number
-        item = self._items[number] = Item(kind, number, None, {})
+        item = self._items[number] = Item(kind, number, None, {}, part=("", 0))
         self._sink(item, out)
         return item
 
@@ -183,9 +186,11 @@ class Items:
                 else CallPiece(item.call, "$.input", text, True)
             )
         elif kind in _THOUGHTS:
-            sink.append(Reasoning(text, id=item.id))
+            begins = item.part not in (None, (kind, number))
+            sink.append(Reasoning(text, id=item.id, begins=begins))
         elif kind in _PARTS:
             sink.append(Text(text, refusal=kind == "refusal"))
+        item.part = (kind, number)
 
     def repeat(self, item: Item, kind: str, number: int, text: str, out: list[Event]) -> None:
         """Read the text of a part that is whole: it repeats the pieces, or is new."""
@@ -264,6 +269,8 @@ class Items:
                 self.done(index, wire, out)
             elif item is None or _stable(item.whole) != _stable(wire):
                 changed.append(wire)
+            if item is not None:
+                _note_signature(item, wire, out)
         if changed:
             out.append(Metadata("snapshot", {"output": changed}))
 
@@ -296,10 +303,10 @@ class Items:
     # ---------------------------------------------------------------- items by their kind
 
     def _note_beside(self, item: Item, wire: dict[str, Json], out: list[Event]) -> None:
-        """Annotate an item with the fields of `_BESIDE` that are new."""
+        """Annotate an item with the fields of `BESIDE` that are new."""
         if item.kind not in _STREAMED:
             return  # it is given whole
-        given = {name: wire[name] for name in _BESIDE if not is_empty(wire.get(name))}
+        given = {name: wire[name] for name in BESIDE if not is_empty(wire.get(name))}
         fresh = {name: value for name, value in given.items() if item.beside.get(name) != value}
         if fresh:
             item.beside |= fresh
@@ -446,6 +453,14 @@ def _boundary(index: int, wire: dict[str, Json]) -> dict[str, Json]:
     """Return the message of the beginning or the end of an item, without the content."""
     item = {name: wire[name] for name in NAMES if not is_empty(wire.get(name))}
     return {"output_index": index, "item": item}
+
+
+def _note_signature(item: Item, wire: dict[str, Json], out: list[Event]) -> None:
+    """Mark the signature of an item that is repeated with another one."""
+    first, again = ((whole or {}).get("encrypted_content") for whole in (item.whole, wire))
+    if text_of(first) and text_of(again) and first != again and item.kind == wire.get("type"):
+        named = {name: wire[name] for name in ("type", "id", "encrypted_content") if name in wire}
+        out.append(Mark("signature", {"output_index": item.index, "item": named}))
 
 
 def _stable(wire: Json) -> Json:

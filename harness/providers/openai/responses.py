@@ -156,7 +156,7 @@ class ResponsesReader(AnswerReader):
         elif message.get("object") == "response":
             self._read_response(message, out)
         elif message.get("error") is not None or (self._answer.failed and not self._errors):
-            self._fail(message, out)
+            self._error(message, out)
         elif type(kind) is str:
             self._start(out)
             out.append(Unknown(f"event {kind}", message))

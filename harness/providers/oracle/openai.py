@@ -1,33 +1,20 @@
-"""The oracle of OpenAI's two APIs: chooses the plain reader of an answer by its messages, or else
-by the request.
-"""
+"""Tells the answers of OpenAI's two APIs apart by their messages, or else by the request."""
 
 from __future__ import annotations
 
 import json
 
-from harness.facts import Facts
 from harness.stream.json_codec import Json
 
 from .body import read_body
-from .openai_compat import gather_compat
-from .openai_responses import gather_responses
 
 
-def gather_openai(
-    body: bytes, asked: bytes = b"", status: int = 200, *, interrupted: bool = False
-) -> Facts:
-    """Return the facts in a raw body of Responses or of Chat Completions. ``asked``: the body of
-    the request.
+def is_responses(body: bytes, asked: bytes) -> bool:
+    """Return whether a body is of Responses, not of Chat Completions. ``asked``: the body of the
+    request.
     """
-    if _is_responses(body, asked):
-        return gather_responses(body, status, interrupted=interrupted)
-    return gather_compat(body, status, interrupted=interrupted, tag=None)
-
-
-def _is_responses(body: bytes, asked: bytes) -> bool:
-    messages: list[Json] = [item[0] for item in read_body(body) if not isinstance(item, str)]
-    for message in [inner for item in messages for inner in _flat(item)]:
+    messages = (item[0] for item in read_body(body) if not isinstance(item, str))
+    for message in (inner for item in messages for inner in _flat(item)):
         kind, named = message.get("type"), message.get("object")
         if isinstance(kind, str) and kind.startswith("response."):
             return True

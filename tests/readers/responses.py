@@ -1,5 +1,5 @@
-"""The oracle of the Responses API: reads a raw body slowly and plainly, as a stream of events or as
-one whole response.
+"""The second reader of the Responses API: reads a raw body slowly and plainly, as a stream of events
+or as one whole response.
 
 Every item is put together on its own, and the facts of the answer are read from the items in the
 order in which they began. The content of an item comes in pieces, or whole at its end or at the end
@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.facts import Facts, Run, arguments_of
+from harness.providers.oracle.reader import MessageReader, note_error
+from harness.providers.oracle.values import names_in, present, strings
 from harness.stream.json_codec import Json
-
-from .reader import MessageReader, note_error
-from .values import names_in, present, strings
 
 _COUNTS: Final = (
     ("", "input_tokens", "promptTokenCount"),
@@ -89,6 +88,7 @@ _UNSHOWN: Final = ("type", "status", "role", "id", "call_id", "encrypted_content
 """Fields of built-in tools that are ids, words of an enumeration or signatures."""
 _WAITING: Final = ("in_progress", "queued")
 _LISTS: Final = {"message": ("content",), "reasoning": ("summary", "content")}
+_STREAMED: Final = {*_LISTS, *_CALLS}
 
 
 def gather_responses(body: bytes, status: int = 200, *, interrupted: bool = False) -> Facts:
@@ -102,32 +102,7 @@ def gather_responses(body: bytes, status: int = 200, *, interrupted: bool = Fals
     return reader.finish(interrupted)
 
 
-def gather_item(item: dict[str, Json]) -> Facts:
-    """Return the media, code, server tools and signatures of one item that is passed on
-    unchanged.
-    """
-    facts = Facts()
-    match item["type"]:
-        case "logs":
-            _note_output(facts, item)
-        case "code_interpreter_call":
-            facts.code += 1  # its outputs are passed on by themselves
-        case "response.image_generation_call.partial_image":
-            facts.media += 1
-        case kind:
-            _note_tool(facts, _Item(kind, {}, whole=item))
-    return facts
-
-
-def is_item(item: dict[str, Json]) -> bool:
-    """Return whether an object is an item or a part of one that this wire passes on unchanged."""
-    kind = item.get("type")
-    return kind in _SERVER_TOOLS or kind in (
-        *("code_interpreter_call", "logs", "response.image_generation_call.partial_image"),
-    )
-
-
-def count_responses(facts: Facts, usage: dict[str, Json]) -> None:
+def _count(facts: Facts, usage: dict[str, Json]) -> None:
     """Note the counts of one ``usage``. The tokens of the reasoning are counted in the output."""
     for place, name, wire in _COUNTS:
         holder = usage.get(place) if place else usage
@@ -141,13 +116,14 @@ def count_responses(facts: Facts, usage: dict[str, Json]) -> None:
 
 @dataclass
 class _Item:
-    """One item: as it began, the pieces of each part in the order of the parts, the pieces of a
-    call, and the item at its end. ``left``: another item took its place.
+    """One item: as it began, the pieces of each part, the pieces of text and thoughts in their order,
+    and the item at its end. ``left``: another item took its place.
     """
 
     kind: str
     first: dict[str, Json]
     parts: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    runs: list[tuple[str, int, str]] = field(default_factory=list)
     whole: dict[str, Json] | None = None
     left: bool = False
     given: Json = None
@@ -184,8 +160,8 @@ class _Reader(MessageReader):
         kind = message.get("type")
         if isinstance(kind, str) and isinstance(message.get("response"), dict):
             self._begun = self._begun or kind in ("response.created", "response.queued")
-            self.facts.others |= present(message, _EVENT)
             self._read_response(message["response"])
+            self.facts.others |= present(message, _EVENT)
         elif kind in _RESPONSE_EVENTS:
             self.facts.others |= names_in(message)
         elif kind == "error":
@@ -243,7 +219,8 @@ class _Reader(MessageReader):
             return
         else:
             skipped = "sequence_number" if step in _STATUS_WORDS else ""
-            self.facts.others |= names_in({key: event[key] for key in event if key != skipped})
+            named = {key: event[key] for key in event if key != skipped}
+            self.facts.others |= present(named, set()) if skipped else names_in(named)
 
     def _note_shell(self, item: _Item, number: int, delta: dict[str, Json]) -> None:
         """Note a piece of the output of a shell, which has one field for each stream."""
@@ -283,6 +260,7 @@ class _Reader(MessageReader):
             return
         if text or not repeats:
             item.parts.setdefault((part, number), []).append(text)
+            item.runs.append((part, number, text))
 
     def _read_part(self, event: dict[str, Json]) -> None:
         part, item = event.get("part"), self._find(event)
@@ -359,9 +337,9 @@ class _Reader(MessageReader):
         """Note the end of an item, with its whole content."""
         named = [item for item in self._items if item.first.get("id") == wire.get("id") != ""]
         item = self._places.get(index) if type(index) is int else next(reversed(named), None)
-        if item is not None and item.whole is not None and _stable(item.whole) == _stable(wire):
+        if item is not None and item.is_over and _stable(item.whole or item.first) == _stable(wire):
             return
-        if item is None or item.whole is not None or item.kind != wire.get("type"):
+        if item is None or item.is_over or item.kind != wire.get("type"):
             item = self._begin(index, wire, streamed=False)
         if item.kind in _LISTS:
             for name in _LISTS[item.kind]:
@@ -395,7 +373,7 @@ class _Reader(MessageReader):
             {"object"} if response.get("object") not in (None, "", "response") else set()
         )
         if isinstance(response.get("usage"), dict):
-            count_responses(facts, response["usage"])
+            _count(facts, response["usage"])
         facts.add_billing("service_tier", response.get("service_tier"))
         output = response.get("output")
         self._read_output(output if isinstance(output, list) else [])
@@ -404,6 +382,8 @@ class _Reader(MessageReader):
             self._read_failure(error, response)
         status, details = response.get("status"), response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else None
+        if details and not isinstance(reason, str):
+            facts.others.add("incompleteDetails")
         if status in _WAITING:
             facts.others.add("status")
         elif isinstance(status, str) and status:
@@ -431,8 +411,9 @@ class _Reader(MessageReader):
                 self._end(index, wire)
             elif item is not None and item.whole is not None and item.kind == wire.get("type"):
                 first, again = item.whole.get("encrypted_content"), wire.get("encrypted_content")
-                if isinstance(first, str) and isinstance(again, str) and first and again:
-                    self.facts.repeated_signatures[again] = first
+                given = isinstance(first, str) and isinstance(again, str)
+                if given and first and again and first != again:
+                    self.facts.repeated_signatures[str(again)] = str(first)
 
     def _read_failure(self, error: Json, whole: dict[str, Json]) -> None:
         self._failure = _key(error)
@@ -459,7 +440,8 @@ class _Reader(MessageReader):
         facts.calls, facts.marks, facts.places, facts.invalid_calls = [], [], [], []
         facts.signatures, facts.signed_before, facts.pieces, facts.order = [], [], [], []
         facts.signed_places = []
-        facts.open_call = False
+        first = next((i for i in self._items if not i.is_over and i.kind in _STREAMED), None)
+        facts.open_call = not broken and first is not None and first.kind in _CALLS
         tools = Facts(media=len(self._media))
         tools.add_opaque("media", *self._media)
         for item in self._items:
@@ -478,6 +460,7 @@ class _Reader(MessageReader):
                 self._note_content(item, tools, broken=broken)
         facts.server_tools, facts.code, facts.media = tools.server_tools, tools.code, tools.media
         facts.opaque |= tools.opaque
+        facts.others |= tools.others
         items = [item.whole or item.first for item in self._items]
         run = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
         facts.client_tools = {
@@ -486,21 +469,24 @@ class _Reader(MessageReader):
             if isinstance(kind := item.get("type"), str)
             and kind in _OF_THE_CLIENT
             and isinstance(call_id := item.get("call_id"), str)
+            and call_id
             and call_id not in run
         }
         facts.signatures += tools.signatures
 
     def _note_content(self, item: _Item, tools: Facts, *, broken: bool) -> None:
         facts = self.facts
-        for (part, _), pieces in item.parts.items():
-            text = "".join(pieces)
+        before, begins = None, False
+        for part, number, text in item.runs:
+            begins, before = begins or before != (part, number), (part, number)
             if part in ("summary_text", "reasoning_text"):
                 facts.add_thought(text)
-                facts.order.append(Run("thought", len(text), len(pieces), begins=True))
-            elif part in ("output_text", "refusal", "text") and item.kind in _LISTS:
+                facts.order.append(Run("thought", len(text), begins=begins))
+                begins = begins and not text
+            elif text and item.kind in _LISTS:
                 facts.add_text(text)
-                facts.order.append(Run("text", len(text), len(pieces)))
-                facts.refused = facts.refused or (part == "refusal" and bool(text))
+                facts.order.append(Run("text", len(text)))
+                facts.refused = facts.refused or part == "refusal"
         secret = (item.whole or {}).get("encrypted_content")
         if item.kind == "reasoning" and isinstance(secret, str) and secret:
             facts.signatures.append(("thought", secret))
@@ -556,6 +542,8 @@ def _note_tool(facts: Facts, item: _Item) -> None:
         facts.add_opaque(
             "server_tools", wire.get("call_id") or wire.get("id"), *strings(wire, _UNSHOWN)
         )
+    elif item.kind not in _STREAMED and item.whole is None:
+        facts.others |= names_in(wire)
 
 
 def _note_output(facts: Facts, output: dict[str, Json]) -> None:
