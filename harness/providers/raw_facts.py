@@ -120,7 +120,7 @@ def _counter_of(raw: dict[str, Json]) -> Callable[[Facts, dict[str, Json]], obje
 def _count_others(counts: Facts, raw: dict[str, Json]) -> None:
     """Read the counts of a program, and of generateContent."""
     if "models" in raw or "total_tokens" in raw:
-        from .oracle.gemini_cli import count_stats
+        from .gemini_cli.facts import count_stats
 
         count_stats(counts, raw)
     count_gemini(counts, raw)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from harness.facts import Facts
-from harness.providers.oracle.gemini_cli import gather_cli
 from tests.readers.gemini import gather_body
+from tests.readers.gemini_cli import gather_cli
 from tests.support.facts import losses
 
 Payloads = list[dict[str, Any]]

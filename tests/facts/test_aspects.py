@@ -28,8 +28,8 @@ from harness.facts import (
     judge_answer,
     merged_facts,
 )
-from harness.providers.oracle.gemini_cli import gather_cli
 from tests.readers.gemini import gather_body
+from tests.readers.gemini_cli import gather_cli
 from tests.support.wire_answers import answer, call_part, frame, red, verdicts
 
 SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBjYWxsIG9uZQ=="

@@ -22,8 +22,8 @@ from harness.facts import (
     judge_answer,
 )
 from harness.facts.aspects import present_aspects
-from harness.providers.oracle.gemini_cli import gather_cli
 from harness.providers.oracle.openai_compat import gather_compat
+from tests.readers.gemini_cli import gather_cli
 from tests.support.wire_answers import answer, call_part, frame, red
 
 ENDS: list[tuple[str | None, str | None, bool, dict[Aspect, AspectVerdict]]] = [

@@ -17,9 +17,9 @@ from harness.adapters import ADAPTERS, EVENTS
 from harness.dialects import DIALECTS
 from harness.judging.laws import check
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider
-from harness.providers.oracle.gemini_cli import gather_cli
 from harness.stream.framing import Frame, FramingError
 from harness.stream.framing.json_lines import MAX_GLUED, JsonLinesFramer
+from tests.readers.gemini_cli import gather_cli
 from tests.support.facts import losses
 
 INIT = '{"type":"init","timestamp":"2026-11-21T10:00:00.000Z","session_id":"s","model":"m"}'

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from harness.providers import PROVIDERS, Answer, Provider
-from harness.providers.oracle.gemini_cli import gather_cli
 from harness.stream.exchange import Exchange
 from tests.readers.gemini import gather_body
+from tests.readers.gemini_cli import gather_cli
 
 
 def test_a_provider_without_an_oracle_is_refused_by_name() -> None:

@@ -18,11 +18,12 @@ from harness.facts import Facts, Run
 from harness.providers import PROVIDERS, Answer, with_provider
 from harness.providers.oracle.openai import is_responses
 from harness.providers.oracle.openai_compat import gather_compat
-from harness.providers.provider import TIER
+from harness.providers.provider import EXIT_CODE, STDERR, TIER
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import INTERRUPTED, End
 from tests.readers.gemini import gather_body
 
+from .gemini_cli import gather_cli
 from .interactions import gather_interactions
 from .messages import gather_messages
 from .responses import gather_responses
@@ -53,10 +54,16 @@ def _openai(body: bytes, answer: Answer, end: End) -> Facts:
     return gather_compat(body, answer.status, interrupted=interrupted, tag=None)
 
 
+def _gemini_cli(body: bytes, answer: Answer, end: End) -> Facts:
+    code = "0" if end in INTERRUPTED else answer.headers.get(EXIT_CODE, "0")
+    return gather_cli(body, code, answer.headers.get(STDERR, ""))
+
+
 READERS: dict[str, SecondReader] = {
     "anthropic": _messages,
     "interactions": _interactions,
     "openai": _openai,
+    "gemini-cli": _gemini_cli,
     **dict.fromkeys(("gemini-api", "vertex-ai", "code-assist"), _generate_content),
 }
 """The second readers by the name of their provider."""

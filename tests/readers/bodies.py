@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from harness.stream.framing import frames_of_body
+from harness.stream.framing import Framer, frame_by_content
 
 Json = Any
 LONG = "A line with words.\r\n \t" * 300
@@ -18,15 +18,18 @@ INDEXES = ("index", "output_index", "content_index", "summary_index", "command_i
 MOST = 9
 
 
-def messages_of(body: bytes) -> list[Json] | None:
+def messages_of(body: bytes, framer: Framer | None = None) -> list[Json] | None:
     """Return the JSON objects of a body; None if there are no such, or something else."""
-    frames = frames_of_body(body)
+    framer = framer or frame_by_content()
+    frames = framer.feed(body) + framer.close()
     messages = [frame.json for frame in frames if frame.raw != "[DONE]"]
     return messages if messages and all(type(message) is dict for message in messages) else None
 
 
-def body_of_messages(messages: list[Json], *, streamed: bool) -> bytes:
-    """Return a body with these messages."""
+def body_of_messages(messages: list[Json], *, streamed: bool, lines: bool = False) -> bytes:
+    """Return a body with these messages, as JSON lines or as server-sent events."""
+    if lines:
+        return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
     if not streamed:
         return json.dumps(messages[0]).encode() if messages else b""
     return b"".join(b"data: " + json.dumps(message).encode() + b"\n\n" for message in messages)

@@ -12,8 +12,8 @@ import pytest
 
 from harness.providers import oracle
 from harness.providers.gemini.facts import read_messages
-from harness.providers.oracle.gemini_cli import gather_cli
 from tests.readers.gemini import gather_body
+from tests.readers.gemini_cli import gather_cli
 
 FIRST = '{"candidates":[{"content":{"parts":[{"text":"Hé"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3}}'
 LAST = (

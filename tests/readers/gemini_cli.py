@@ -1,4 +1,4 @@
-"""The oracle of the Gemini CLI: reads the raw output of a run slowly and plainly.
+"""The second reader of the Gemini CLI: reads the raw output of a run slowly and plainly.
 
 A line that is JSON is one event or none. In any other line, objects with a type and a
 timestamp are events, and the text around them is unreadable. A document over many lines is read
@@ -12,16 +12,25 @@ import re
 from collections.abc import Iterator
 
 from harness.facts import Facts
+from harness.providers.oracle.gemini import count_gemini
+from harness.providers.oracle.lines import Object, items_in_lines, object_at
+from harness.providers.oracle.reader import note_error, note_exit
+from harness.providers.oracle.values import camel, names_in, strings
 from harness.stream.json_codec import Json
-
-from .gemini import count_gemini
-from .lines import Object, items_in_lines, object_at
-from .reader import note_error, note_exit
-from .values import camel, strings
 
 _TYPES = {"init", "message", "tool_use", "tool_result", "error", "result"}
 _DOCUMENT = {"response", "stats", "error"}
 _OPENS = re.compile(r'\{[ \t\r]*\n[ \t]+"')
+_READ: dict[str, dict[str, type]] = {
+    "init": {},
+    "message": {"role": object, "delta": object, "content": str},
+    "tool_use": {},
+    "tool_result": {"error": object, "status": object, "output": object},
+    "error": {},
+    "result": {"stats": dict, "status": object},
+    "": {"stats": dict, "session_id": str, "response": str, "error": object, "warnings": object},
+}
+"""The fields of a line, or of a document, that are read if they have this type."""
 _STREAM_COUNTS = {
     "input_tokens": "promptTokenCount",
     "output_tokens": "candidatesTokenCount",
@@ -53,7 +62,7 @@ def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
         elif isinstance(item.get("type"), str) and item["type"] in _TYPES:
             _read_line(facts, item)
         else:
-            facts.others |= {camel(name) for name in item}
+            facts.others |= names_in(item)
     if exit_code != "0" and not facts.errors and facts.finish is None and not facts.ended_well:
         note_exit(facts, exit_code, stderr)
     return facts
@@ -82,18 +91,27 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
             facts.others |= {
                 named.get(name, camel(name)) if isinstance(value, str) else camel(name)
                 for name, value in line.items()
-                if value is not None and name != "type"
+                if value is not None
+                and (name != "type" and (value or name not in (*named, "timestamp")))
             }
-        case "message" if line.get("role") in ("assistant", "model", None) and isinstance(
-            line.get("content"), str
-        ):
-            facts.add_text(line["content"])
+        case "message" if line.get("role") == "user":
+            facts.others.add("role")
         case "message":
-            facts.others |= {"role"} if line.get("role") == "user" else set()
+            if line.get("role") in ("assistant", "model", "", None):
+                facts.add_text(text if isinstance(text := line.get("content"), str) else "")
+            _note_left(facts, line)
         case "tool_use":
             name, call_id = _first(line, "tool_name", "name"), _first(line, "tool_id", "id")
-            facts.calls.append(("" if name is None else str(name), _arguments(line)))
+            facts.calls.append(("" if name is None else str(name), _arguments(line)[0]))
             facts.marks.append((None if call_id is None else str(call_id), None))
+            chosen = _arguments(line)
+            _note_left(
+                facts,
+                line,
+                *(key for key in ("tool_name", "name") if line.get(key) == name),
+                *(key for key in ("tool_id", "id") if line.get(key) == call_id),
+                *chosen[1],
+            )
         case "tool_result":
             facts.others.add("functionResponse")
             facts.add_result(
@@ -102,6 +120,9 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
             )
             message = _message(line.get("error"))
             facts.add_opaque("server_tools", *strings(line.get("output")), message)
+            call_id = _first(line, "tool_id", "tool_use_id")
+            ids = ("tool_id", "tool_use_id")
+            _note_left(facts, line, *(key for key in ids if line.get(key) == call_id))
         case "error":
             facts.others |= {"severity", "message"} & line.keys()
             facts.notices.append(message if isinstance(message := line.get("message"), str) else "")
@@ -127,11 +148,26 @@ def _read_result(facts: Facts, line: dict[str, Json]) -> None:
     else:
         facts.finish = "" if line.get("status") is None else str(line["status"])
         facts.ended_well = facts.finish == "success"
+    _note_left(facts, line, *(["error"] if line.get("status") != "success" else []))
+
+
+def _note_left(facts: Facts, line: dict[str, Json], *known: str) -> None:
+    """Note the names of the fields that were not read."""
+    read = _READ[line.get("type", "")]
+    facts.others |= {
+        camel(name)
+        for name, value in line.items()
+        if value is not None
+        and name not in known
+        and not (name in ("type", "timestamp") and "type" in line)
+        and not isinstance(value, read.get(name, ()))
+    }
 
 
 def _read_document(facts: Facts, document: dict[str, Json]) -> None:
+    _note_left(facts, document)
     session = document.get("session_id")
-    facts.others |= {"responseId"} if isinstance(session, str) else set()
+    facts.others |= {"responseId"} if isinstance(session, str) and session else set()
     stats = document.get("stats")
     if isinstance(stats, dict):
         models = stats.get("models")
@@ -186,12 +222,17 @@ def _first(line: dict[str, Json], *names: str) -> Json:
     return next((line[name] for name in names if line.get(name) is not None), None)
 
 
-def _arguments(line: dict[str, Json]) -> Json:
-    given = [
-        value
+def _arguments(line: dict[str, Json]) -> tuple[dict[str, Json], list[str]]:
+    """Return the arguments, and the fields that have them or nothing."""
+    given = {
+        name: value
         for name in ("parameters", "input")
         if isinstance(value := _decoded(line.get(name)), dict)
-    ]
-    lists = [value for value in given if isinstance(value.get("todos"), list)]
-    chosen = lists if _first(line, "tool_name", "name") == "write_todos" and lists else given
-    return chosen[0] if chosen else {}
+    }
+    lists = [name for name, value in given.items() if isinstance(value.get("todos"), list)]
+    is_list = _first(line, "tool_name", "name") == "write_todos"
+    chosen = next(iter(lists if is_list and lists else given), None)
+    if chosen is None:
+        return {}, []
+    empty = [name for name in ("parameters", "input") if line.get(name) == {}]
+    return given[chosen], [chosen, *empty]

@@ -1,25 +1,13 @@
-"""The Gemini CLI without a terminal: its output as ``stream-json``, one event a line, or as
-``json``, one document.
-
-Source: https://geminicli.com/docs/cli/headless and, for the fields, ``stream-json-formatter.ts`` of
-https://github.com/google-gemini/gemini-cli. The tools run inside the CLI, so calls and their
-results are both part of the answer. A field that is not read becomes an `Unknown`. The timestamps
-of lines, except the first, are the clock of the run, not facts of the answer. Older spellings
-(``name``, ``id``, ``input``, ``tool_use_id``) are read as well.
-"""
+"""Reads the output of the Gemini CLI: its lines, or its document."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from harness.facts import Facts
 from harness.stream.events import (
-    INTERRUPTED,
     CallEnd,
     CallStart,
-    End,
     Error,
     Event,
     Finish,
@@ -31,12 +19,10 @@ from harness.stream.events import (
     Unknown,
     Usage,
 )
-from harness.stream.framing.json_lines import JsonLinesFramer
 from harness.stream.json_codec import Json, decode_object
 
-from .oracle.gemini_cli import gather_cli
-from .provider import EXIT_CODE, STDERR, Answer, FirstMessages, Identity, Provider
-from .run_reader import RunReader, detect_run, take
+from ..provider import Answer
+from ..run_reader import RunReader, take
 
 _DOCUMENT: Final = frozenset({"response", "stats", "error"})
 """The fields of which the document of ``--output-format json`` has at least one."""
@@ -65,7 +51,7 @@ class CliNormalizer(RunReader):
             self._read_document(dict(message), out)
             return
         kind = message.get("type")
-        read = _READERS.get(kind) if type(kind) is str else None
+        read = READERS.get(kind) if type(kind) is str else None
         if read is None:
             self._start(out)
             out.append(Unknown(f"type {kind}", message))
@@ -203,7 +189,7 @@ class CliNormalizer(RunReader):
             out.append(Finish("stop", ""))
 
 
-_READERS: Final[
+READERS: Final[
     dict[str, Callable[[CliNormalizer, dict[str, Json], dict[str, Json], list[Event]], None]]
 ] = {
     "init": CliNormalizer._init,
@@ -294,62 +280,3 @@ def _count(value: Json) -> int | None:
         if type(value) is float and value.is_integer()
         else None
     )
-
-
-_EVENT: Final = re.compile(
-    rb'\{\s*"type"\s*:\s*"(?:%b)"\s*,\s*"timestamp"\s*:\s*"' % "|".join(_READERS).encode()
-)
-
-
-def _detect(first: FirstMessages) -> Identity | None:
-    return detect_run("gemini-cli", first, _is_event, _is_document, _EVENT)
-
-
-_FIELDS: Final = {
-    "init": {"session_id"},
-    "message": {"role", "content"},
-    "tool_use": {"tool_name", "tool_id"},
-    "tool_result": {"tool_id", "status"},
-    "error": {"severity", "message"},
-    "result": {"status", "stats"},
-}
-"""The fields by which an event without its timestamp is recognized."""
-
-
-def _is_event(message: dict[str, Any]) -> bool:
-    kind = message.get("type")
-    if type(kind) is not str or kind not in _READERS:
-        return False
-    plain = kind != "message" or type(message.get("content")) is str
-    return "timestamp" in message or (plain and message.keys() >= _FIELDS[kind])
-
-
-def _is_document(message: dict[str, Any]) -> bool:
-    """Return whether a message is the output of ``gemini --output-format json``."""
-    return (
-        "type" not in message
-        and "conversation_id" not in message  # a document of another program
-        and (type(message.get("response")) is str or type(message.get("session_id")) is str)
-        and (type(message.get("stats")) is dict or type(message.get("error")) is dict)
-    )
-
-
-def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """Read the facts. The exit code of an interrupted run adds nothing to the interruption
-    itself.
-    """
-    code = "0" if end in INTERRUPTED else answer.headers.get(EXIT_CODE, "0")
-    return gather_cli(body, code, answer.headers.get(STDERR, ""))
-
-
-PROVIDER: Final = Provider(
-    name="gemini-cli",
-    title="Gemini CLI",
-    vendor="gemini",
-    normalizer=CliNormalizer,
-    oracle=_read_facts,
-    detect=_detect,
-    framer=JsonLinesFramer,
-    program=True,
-    driver="harness.recording.drivers.gemini_cli:ProgramDriver",
-)
