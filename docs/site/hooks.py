@@ -23,9 +23,9 @@ _MOVED: Final = tomllib.loads((Path(__file__).parent / "moved.toml").read_text(e
 _STUB: Final = """<!doctype html>
 <meta charset="utf-8">
 <title>Moved</title>
-<meta http-equiv="refresh" content="0; url=../{page}/{heading}">
-<script>location.replace("../{page}/" + (location.hash || "{heading}"))</script>
-<a href="../{page}/{heading}">This page has moved.</a>
+<meta http-equiv="refresh" content="0; url={address}{heading}">
+<script>location.replace("{address}" + (location.hash || "{heading}"))</script>
+<a href="{address}{heading}">This page has moved.</a>
 """
 """The page at an old address. An old link to a heading leads to the same heading."""
 
@@ -37,7 +37,8 @@ def on_files(files: Files, config: Any) -> Files:
     files.append(File.generated(config, "spec.schema.json", content=json.dumps(json_schema())))
     for old, new in _MOVED.items():
         page, sign, name = new.partition("#")
-        stub = _STUB.format(page=page, heading=sign + name)
+        address = "../" if page == "README" else f"../{page}/"
+        stub = _STUB.format(address=address, heading=sign + name)
         files.append(File.generated(config, f"{old}/index.html", content=stub))
     return files
 

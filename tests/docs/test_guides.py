@@ -8,25 +8,32 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.test_pages import GUIDES, ROOT, blocks, run_console, surroundings
+from tests.docs.test_pages import GUIDES, ROOT, blocks_of, projects, run_console, surroundings
 
+PARTS = {
+    f"{page.stem} {number}": text
+    for page in GUIDES
+    for number, (_, _, text) in enumerate(projects(page, ROOT))
+    if "<!-- line: " in text
+}
+"""Each guide: a page, or a part of one."""
 _LINE = re.compile(
     r"<!-- line: (?P<file>\S+) -->\n```diff\n (?P<before>.*)\n\+(?P<added>.*)\n```\n"
 )
 """A line to add to a file, below a line that occurs once in the file."""
 
 
-def follow(guide: Path, clone: Path) -> set[str]:
+def follow(guide: str, clone: Path) -> set[str]:
     """Write the files and add the lines of a guide; returns the names of the files and new folders
     of the package that it touches.
     """
     folders = {folder for folder in (clone / "harness").rglob("*") if folder.is_dir()}
-    files = {block["file"]: block["body"] for block in blocks(guide) if block["file"]}
+    files = {block["file"]: block["body"] for block in blocks_of(guide) if block["file"]}
     for name, body in files.items():
         assert not (clone / name).exists()
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         (clone / name).write_text(body, encoding="utf-8")
-    lines = list(_LINE.finditer(guide.read_text(encoding="utf-8")))
+    lines = list(_LINE.finditer(guide))
     for line in lines:
         path = clone / line["file"]
         text = path.read_text(encoding="utf-8")
@@ -42,13 +49,13 @@ def follow(guide: Path, clone: Path) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda page: page.name)
-def test_a_guide_works_as_written(guide: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("guide", PARTS.values(), ids=PARTS)
+def test_a_guide_works_as_written(guide: str, tmp_path: Path) -> None:
     for folder in ("harness", "cassettes", "specs"):  # with the bytecode of unchanged modules
         shutil.copytree(ROOT / folder, tmp_path / folder)
     touched = follow(guide, tmp_path)
     assert len(touched) == 2, "the guide says one file or folder, and one line"
     environment = surroundings() | {"PYTHONPATH": str(tmp_path)}
-    for block in blocks(guide):
+    for block in blocks_of(guide):
         if block["language"] == "console":
             run_console(block["body"], tmp_path, environment)

@@ -24,16 +24,15 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 CHANGELOG = ROOT / "CHANGELOG.md"
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {INDEX})]
 GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="utf-8")]
-"""Pages that change the package: `test_guides` follows them in a copy of it."""
+"""Pages with guides that change the package: `test_guides` follows them in a copy of it."""
 FINDINGS = sorted((ROOT / "docs" / "findings").glob("*.md"))
 GENERATED = [ROOT / "docs" / "threads.md", ROOT / "docs" / "findings.md"]
 """Pages that are generated from data and have no commands or code."""
 ELSEWHERE = [
     ROOT / "docs" / f"{name}.md"
     for name in (
-        *("plugins", "decisions", "five-words", "faq", "troubleshooting", "versions"),
-        *("declared-losses", "grammars", "oracle"),
-        *("mutation-testing", "provider-details"),
+        *("decisions", "troubleshooting"),
+        *("declared-losses", "provider-details"),
         *("recording-rules", "dialect-anthropic-requests", "dialect-anthropic-deviations"),
         *("dialect-art-requests"),
         "can-gemini-take-it",
@@ -52,7 +51,11 @@ _ANY_BLOCK = re.compile(r"^```.*?^```\n", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: Path) -> list[re.Match[str]]:
-    return list(_BLOCK.finditer(page.read_text(encoding="utf-8")))
+    return blocks_of(page.read_text(encoding="utf-8"))
+
+
+def blocks_of(text: str) -> list[re.Match[str]]:
+    return list(_BLOCK.finditer(text))
 
 
 def projects(page: Path, folder: Path) -> list[tuple[Path, str, str]]:
@@ -90,7 +93,7 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
 def run_blocks(text: str, folder: Path, environment: dict[str, str]) -> int:
     """Write, execute and run the blocks of a text in a project; returns their number."""
     done = 0
-    for block in _BLOCK.finditer(text):
+    for block in blocks_of(text):
         if block["file"]:
             target = folder / block["file"]
             target.parent.mkdir(parents=True, exist_ok=True)

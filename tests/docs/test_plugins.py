@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.test_pages import ROOT, blocks, run_console, surroundings
+from tests.docs.test_guides import PARTS
+from tests.docs.test_pages import ROOT, blocks_of, run_console, surroundings
 
 PLACES = {
     "harness/dialects/plain/response.py": "shop/plain/response.py",
@@ -25,6 +26,9 @@ POINTS = {
     "provider": "[gemini_conformance.providers]\necho = shop.echo:PROVIDER\n",
     "format": "[gemini_conformance.formats]\ntape = shop.tape:TAPE\n",
     "law": "[gemini_conformance.laws]\ncomments = shop.comments:COMMENTS\n",
+}
+GUIDES = {
+    guide: next(text for text in PARTS.values() if f"# Add a {guide}\n" in text) for guide in POINTS
 }
 METADATA = "Metadata-Version: 2.1\nName: shop\nVersion: 1\n"
 
@@ -53,7 +57,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("cassettes", "specs"):
         shutil.copytree(ROOT / name, folder / name)
     for guide in POINTS:
-        for block in blocks(ROOT / "docs" / f"add-a-{guide}.md"):
+        for block in blocks_of(GUIDES[guide]):
             if not block["file"]:
                 continue
             path = folder / PLACES.get(block["file"], block["file"])
@@ -88,9 +92,7 @@ def test_the_commands_of_a_guide_run_with_a_plugin(installed: Path, guide: str) 
     write_entry_points(installed, POINTS[guide])
     environment = surroundings() | {"PYTHONPATH": str(installed)}
     consoles = [
-        block["body"]
-        for block in blocks(ROOT / "docs" / f"add-a-{guide}.md")
-        if block["language"] == "console"
+        block["body"] for block in blocks_of(GUIDES[guide]) if block["language"] == "console"
     ]
     assert consoles
     for console in consoles:
@@ -99,7 +101,7 @@ def test_the_commands_of_a_guide_run_with_a_plugin(installed: Path, guide: str) 
 
 def test_the_page_shows_these_entry_points() -> None:
     """The names of the page are those of the guides; its module paths are those of a reader."""
-    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
     for points in POINTS.values():
         group, line = points.replace("shop.", "shop_").splitlines()
         name, _, value = line.partition(" = ")

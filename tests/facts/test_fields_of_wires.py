@@ -1,7 +1,7 @@
 """Every field of every wire is under an aspect, or the page lists it as no fact with the reason.
 
 The vocabularies of the wires are those of `tests.providers`. `UNDER` names the aspect of a field.
-The page `docs/oracle.md` has the other fields in its table "no fact".
+The page `docs/proofs.md` has the other fields in its table "no fact".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.providers.test_interactions_coverage import VOCABULARY as INTERACTION
 from tests.providers.test_openai_coverage import VOCABULARY as OPENAI
 from tests.support.wire_answers import answer, frame, verdicts
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "oracle.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "proofs.md"
 
 UNDER: Final = {
     "text": "text parts content candidates choices delta message step steps output_text refusal",
