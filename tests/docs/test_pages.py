@@ -33,8 +33,7 @@ ELSEWHERE = [
     for name in (
         *("decisions", "troubleshooting"),
         *("declared-losses", "provider-details"),
-        *("recording-rules", "dialect-anthropic-requests", "dialect-anthropic-deviations"),
-        *("dialect-art-requests"),
+        *("dialect-anthropic-requests", "dialect-art-requests"),
         "can-gemini-take-it",
     )
 ]
