@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,13 @@ from harness.judging.questions.comparison import Comparison, SentPrompt
 from harness.judging.questions.prompt_comparison import compare_prompts
 from harness.judging.questions.question import read_question
 from harness.providers import PROVIDERS
+from tests.docs.test_pages import blocks
 
 PAGE = Path(__file__).parents[2] / "docs" / "what-is-asked.md"
 EXAMPLES = [
-    yaml.safe_load(block)
-    for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    yaml.safe_load(block["body"])
+    for block in blocks(PAGE)
+    if block["language"] == "yaml" and not block["file"]
 ]
 READ = ("system", "messages", "tools", "choice", "output", "settings", "thinking", "google")
 TEXT = {"contents": [{"role": "user", "parts": [{"text": "USER-z1"}]}]}

@@ -2,7 +2,7 @@
 
 A question is a `Prompt` with the rules for comparing it. The request that an adapter sends is read,
 and each value of the prompt must be at its place, once. The questions of the package are in
-``questions.yaml``, those of a project in files of its specs; the page docs/your-questions.md
+``questions.yaml``, those of a project in files of its specs; the page docs/what-is-asked.md
 describes their words.
 """
 
@@ -196,7 +196,7 @@ class _Item(Struct, forbid_unknown_fields=True, rename={"excluded": "not"}):
 
 
 class QuestionError(ValueError):
-    """A question is not written as docs/your-questions.md describes. ``path``: the place in it."""
+    """A question is not written as docs/what-is-asked.md describes. ``path``: the place in it."""
 
     def __init__(self, path: Steps, fact: str) -> None:
         super().__init__(fact)

@@ -1,6 +1,6 @@
 """Asks an adapter for a recorded answer at a service that fails first, and judges its attempts.
 
-An adapter may ask again or report an error. The page docs/service-faults.md has the rules.
+An adapter may ask again or report an error. The page docs/what-is-asked.md has the rules.
 """
 
 from __future__ import annotations
