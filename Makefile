@@ -145,8 +145,9 @@ corpus: $(READY) ## replay folders of real recordings: make corpus CORPORA="DIR 
 test-browser: $(READY) ## the report in a real browser (needs chromium)
 	HARNESS_REQUIRE=browser $(BIN)/python -m pytest -q tests/browser
 
-fuzz: $(READY) ## run the property tests with new random inputs, and a hundred thousand rows of a sweep, and a million inputs on each reader of bytes; takes hours; keeps its findings in build/fuzz
+fuzz: $(READY) ## run the property tests with new random inputs, forty thousand changed answers of each wire on both of its readers, a hundred thousand rows of a sweep, and a million inputs on each reader of bytes; takes hours; keeps its findings in build/fuzz
 	$(BIN)/python -m pytest tests -q $(WORKERS) --ignore tests/browser -m hypothesis --hypothesis-profile random
+	$(BIN)/python -m tests.readers
 	$(BIN)/python -m tests.fuzz.rows
 	$(BIN)/python -m tests.fuzz
 

@@ -1,0 +1,188 @@
+"""Compares the facts of a provider with those of a second reader, also on changed answers."""
+
+from __future__ import annotations
+
+import re
+import signal
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from random import Random  # noqa: TID251 -- seeded by the caller
+from threading import current_thread, main_thread
+from types import FrameType
+from typing import Any, Final, Never
+
+from harness.facts import Facts, Run
+from harness.providers.provider import Answer, Provider
+from harness.stream.decompression import unpack_before_fault
+from harness.stream.events import End
+from harness.stream.exchange import Exchange
+from harness.stream.framing import MAX_FRAME
+
+from .bodies import body_of_messages, changed, messages_of
+
+SecondReader = Callable[[bytes, Answer, End], Facts]
+"""Reads the facts of a whole body, independently of the framer and the normalizer."""
+
+SECONDS: Final = 10.0
+"""The time that a reader has for one body."""
+_SHOWN: Final = 500
+"""The number of bytes of a body that an error shows."""
+
+
+class ReaderError(Exception):
+    """A reader raised an exception, took too long, or returned no facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An answer about which the two readers differ."""
+
+    place: str
+    """The name of the answer."""
+    facts: dict[str, tuple[Any, Any]]
+    """The field of `Facts` → the value of the provider, and that of the second reader."""
+    body: bytes
+    """The body, perhaps changed."""
+
+
+def compare_readers(
+    provider: Provider,
+    second: SecondReader,
+    answers: Iterable[tuple[str, Exchange]],
+    *,
+    changes: int = 0,
+    seed: int = 0,
+    seconds: float = SECONDS,
+) -> list[Difference]:
+    """Return the answers whose facts differ. Each answer has a name.
+
+    With ``changes``, so many changed bodies are compared instead: other values, another order, and
+    more parts, calls and indexes. Equal ``seed``: the same bodies. Raises `ReaderError` for a
+    reader that raises, returns no facts, or needs more than ``seconds`` for a body. Only the main
+    thread of a system with SIGALRM has the limit of time.
+    """
+    found = []
+    for place, exchange, body in _bodies(provider, answers, changes, seed):
+        answer = provider.answer(exchange, None, None)
+        at = f"of {provider.name}, for {place}"
+        ours, theirs = (
+            _read(partial(read, body, answer, exchange.end), seconds, f"{name} {at}", body)
+            for name, read in (("reader", provider.read_facts), ("second reader", second))
+        )
+        if differing := dict(_differences(ours, theirs)):
+            found.append(Difference(place, differing, body))
+    return found
+
+
+def _read(read: Callable[[], object], seconds: float, name: str, body: bytes) -> Facts:
+    """Return the facts of a body. Each fault of a reader is one error."""
+    try:
+        with _time_limit(seconds):
+            facts = read()
+    except _TooSlowError:
+        fault = f"no facts after {seconds:g} s"
+    except Exception as error:  # noqa: BLE001 -- a reader of a plugin may raise anything
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        fault = f"raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
+    else:
+        if isinstance(facts, Facts):
+            return facts
+        fault = f"returned {type(facts).__name__} instead of Facts"
+    raise ReaderError(f"the {name}: {fault}; the body begins {body[:_SHOWN]!r}")
+
+
+class _TooSlowError(BaseException):
+    """A reader must not catch it with its own errors."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    if not hasattr(signal, "SIGALRM") or current_thread() is not main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> Never:
+        raise _TooSlowError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _bodies(
+    provider: Provider, answers: Iterable[tuple[str, Exchange]], changes: int, seed: int
+) -> Iterator[tuple[str, Exchange, bytes]]:
+    whole = [(place, exchange, body_of(exchange)) for place, exchange in answers]
+    if not changes:
+        yield from whole
+        return
+    pool = [
+        (place, exchange, messages)
+        for place, exchange, body in whole
+        if (messages := messages_of(body, provider.framer(MAX_FRAME)))
+    ]
+    random = Random(seed)  # noqa: S311 -- equal seeds, equal bodies
+    for _ in range(changes if pool else 0):
+        place, exchange, messages = random.choice(pool)
+        streamed = len(messages) > 1
+        new = changed(messages, random)
+        yield place, exchange, body_of_messages(new, streamed=streamed, lines=provider.program)
+
+
+def body_of(exchange: Exchange) -> bytes:
+    """Return the body after content decoding."""
+    return unpack_before_fault(exchange.body, exchange.header("content-encoding"))[0]
+
+
+def _differences(one: Facts, two: Facts, place: str = "") -> Iterator[tuple[str, tuple[Any, Any]]]:
+    for name, value in vars(one).items():
+        other = vars(two)[name]
+        if isinstance(value, Facts) and isinstance(other, Facts):
+            yield from _differences(value, other, f"{place}{name}.")
+        elif name == "unreadable":
+            if _words(value) != _words(other):
+                yield place + name, (value, other)
+        elif name == "opaque":
+            if _sorted(value) != _sorted(other):
+                yield place + name, (value, other)
+        elif name == "order":  # a run without characters has no place
+            runs = [_merged(value), _merged(other)]
+            if runs[0] != runs[1]:
+                yield place + name, (runs[0], runs[1])
+        elif name != "unreadable_at" and value != other:
+            yield place + name, (value, other)
+
+
+def _merged(order: list[Run]) -> list[Run]:
+    """Return the runs with characters, in which the pieces of a part are one run."""
+    merged: list[Run] = []
+    for run in order:
+        before = merged[-1] if merged else None
+        if before and run.size and run.kind == before.kind and not run.begins:
+            merged[-1] = before._replace(
+                size=before.size + run.size, pieces=before.pieces + run.pieces
+            )
+        elif run.size or run.kind == "call":
+            merged.append(run)
+    return merged
+
+
+def _sorted(opaque: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the values of each aspect in one order: they are looked for one by one."""
+    return {aspect: sorted(values) for aspect, values in opaque.items()}
+
+
+def _words(texts: list[str]) -> list[str]:
+    """Return the words of unreadable texts. One reader gives a text by lines, or without its field
+    name, and each escapes other bytes in its own way.
+    """
+    text = "\n".join(text.removeprefix("data:") for text in texts)
+    plain = text.encode("ascii", "backslashreplace").decode()
+    return re.sub(r"\\+(?:x|udc)..", "?", plain).split()
