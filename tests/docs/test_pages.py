@@ -32,7 +32,7 @@ ELSEWHERE = [
     ROOT / "docs" / f"{name}.md"
     for name in (
         *("decisions", "troubleshooting"),
-        *("declared-losses", "provider-details"),
+        "declared-losses",
         *("dialect-anthropic-requests", "dialect-art-requests"),
         "can-gemini-take-it",
     )
