@@ -21,7 +21,13 @@ from msgspec import to_builtins
 
 from harness.facts import Raised
 from harness.providers import PROVIDERS
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import (
+    MAX_NESTING,
+    decode_json,
+    finite_json,
+    nests_deeply,
+    without_deep_values,
+)
 from harness.stream.printable import shorten
 
 from .adapter import UNKNOWN, AdapterError
@@ -34,6 +40,10 @@ PLAIN: Final = frozenset({"prompt", "tools"})
 """The values that a program reads if its hello line does not name them."""
 ONLY_DOUBLES: Final = ("javascript",)
 """The languages in which every number is a double."""
+_LEVELS: Final = 10
+"""The levels of a line around the arguments of a call, and some more, so that arguments that nest
+too deeply still do.
+"""
 START_S: Final = 60.0
 """The time limit for the hello line. A program may import large modules before it."""
 
@@ -213,7 +223,10 @@ def _read_hello(process: LineProcess) -> Mapping[str, Any]:
 
 def _object(name: str, data: bytes) -> Mapping[str, Any]:
     try:
-        value = decode_json(data)
+        if nests_deeply(data):  # its arguments may be those of the wire
+            value = finite_json(without_deep_values(data, MAX_NESTING + _LEVELS).decode())
+        else:
+            value = decode_json(data)
     except ValueError as error:
         shown = data[:80].decode("utf-8", "backslashreplace")
         raise Unusable(

@@ -97,6 +97,23 @@ def nests_deeply(data: bytes | memoryview) -> bool:
     return False
 
 
+def without_deep_values(data: bytes, most: int) -> bytes:
+    """Return a JSON text in which each value below ``most`` levels is a short text."""
+    pieces, depth, kept = [], 0, 0
+    for match in _STRING_OR_BRACKET.finditer(data):
+        mark = match[0][0]
+        if mark in b"[{":
+            depth += 1
+            if depth == most + 1:
+                pieces.append(data[kept : match.start()])
+        elif mark in b"]}":
+            if depth == most + 1:
+                pieces.append(b'"... (nests too deeply)"')
+                kept = match.end()
+            depth -= 1
+    return b"".join((*pieces, data[kept:]))
+
+
 def _refuse(word: str) -> NoReturn:
     # RFC 8259, section 6: "Numeric values that cannot be represented in the grammar below (such as
     # Infinity and NaN) are not permitted."

@@ -4,6 +4,7 @@ judged.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from harness.facts import Call, Entry, Finish, Text, Transcript
 from harness.judging.aspect_run import JudgedExchange, judge_items
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
+from tests.adapters.shims import program_adapter
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 DEEP = '{"a":' * 400 + "1" + "}" * 400
@@ -39,12 +41,16 @@ def _chat(text: str, arguments: str) -> list[dict[str, Any]]:
 
 
 def judged(text: str, *facts: Any, arguments: str = DEEP) -> Any:
+    transcript = Transcript((Entry({"end": True}, checked_facts(facts, "event 1")),))
+    run = Output.of_transcript(transcript)
+    return judge(text, Adapter(name="a", model=FACTS, run=lambda *_: run), arguments)
+
+
+def judge(text: str, adapter: Adapter, arguments: str) -> Any:
     lines = (b"data: %s\n\n" % msgspec.json.encode(each) for each in _chat(text, arguments))
     request = Request("POST", CHAT, {}, b'{"model":"m","stream":true,"messages":[],"tools":[]}')
     body = b"".join(lines) + b"data: [DONE]\n\n"
     exchange = with_provider(Exchange(request, 200, {}, ((None, body),), "complete"))
-    transcript = Transcript((Entry({"end": True}, checked_facts(facts, "event 1")),))
-    adapter = Adapter(name="a", model=FACTS, run=lambda *_: Output.of_transcript(transcript))
     (cell,) = judge_items([JudgedExchange("deep", 1, exchange)], [adapter], {})
     return cell
 
@@ -68,6 +74,40 @@ def test_an_adapter_may_give_what_is_not_compared(given: Any) -> None:
     assert (cell.verdict, cell.aspects["calls"]) == ("passed", "not_asked")
     made = judged("Hello", Text("Hello"), call, Finish("tool_calls"), arguments="{}")
     assert (made.verdict, made.aspects["calls"]) == ("failed", "wrong")
+
+
+PROGRAM = """
+import json, os, sys
+out = int(os.environ["HARNESS_OUT"])
+def write(line):
+    data = line.encode() + b"\\n"
+    while data:
+        data = data[os.write(out, data):]
+write('{"hello": 1, "name": "p", "version": "1"}')
+for line in sys.stdin:
+    deep = '{"a": ' * DEPTH + "1" + "}" * DEPTH
+    call = '{"call": {"id": "call_1", "name": "f", "arguments": %s}}' % deep
+    facts = '[{"text": "Hello"}, %s, {"finish": "tool_calls"}]' % call
+    write('{"id": %d, "native": [%s], "facts": %s}' % (json.loads(line)["id"], deep, facts))
+"""
+
+
+@pytest.mark.parametrize(
+    ("depth", "arguments", "verdict"),
+    [
+        (400, DEEP, "not_asked"),
+        (100_000, DEEP, "not_asked"),
+        (400, "{}", "wrong"),
+        (199, '{"a":' * 199 + "1" + "}" * 199, "kept"),
+    ],
+)
+def test_a_program_may_give_them_as_an_object(
+    depth: int, arguments: str, verdict: str, tmp_path: Path
+) -> None:
+    program = program_adapter(PROGRAM.replace("DEPTH", str(depth)), tmp_path)
+    cell = judge("Hello", program, arguments)
+    program.close()
+    assert (cell.aspects["text"], cell.aspects["calls"]) == ("kept", verdict)
 
 
 def _messages() -> list[dict[str, Any]]:
