@@ -270,6 +270,15 @@ class Facts:
             text += (self.text if run.kind == "text" else self.thoughts)[start : used[run.kind]]
         return replace(self, text=text, thoughts="", places=places)
 
+    @property
+    def asked_signatures(self) -> list[tuple[str, str]]:
+        """The signatures that a client gets that can't ask for thoughts. An answer of Interactions
+        has those of thoughts in any case; then it has no thoughts.
+        """
+        if not (self.thoughts or self.signed_thoughts):
+            return self.signatures
+        return [item for item in self.signatures if item[0] != "thought"]
+
     def until_the_end(self) -> Facts:
         """Return the facts up to the first error or the refusal, for event models in which both end
         the answer.

@@ -594,14 +594,20 @@ class _Judge:
         return find_misplaced(facts.order, carried.events)
 
     def signatures(self) -> Finding | None:
-        """Return every signature, anywhere in the native events."""
+        """Return every signature, anywhere in the native events, but those of thoughts for a client
+        that can't ask for thoughts.
+        """
         account, search = self._accounts[-1], self._carried.search
         again = {
             first: value
             for value, first in account.repeated_signatures.items()
             if not search.count(first, kind="signature")[0]
         }
-        values = [again.get(value, value) for _, value in account.signatures]
+        unasked = not (self._wire.asks_thoughts or self._carried.thoughts)
+        signatures = account.asked_signatures if unasked else account.signatures
+        if account.signatures and not signatures:
+            return _found("not_asked", "thoughts-not-requested")
+        values = [again.get(value, value) for _, value in signatures]
         return self._look_for(values, kind="signature")
 
     def billing(self) -> Finding | None:

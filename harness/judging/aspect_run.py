@@ -425,6 +425,12 @@ def judge_history(
     if facts.thoughts and first and not first.asks_thoughts and _is_red(judged, "text"):
         as_text = judge(facts.with_thoughts_in_text())
         judged = judged if _is_red(as_text, "text") else as_text
+    # It need not send back the signatures of thoughts either.
+    if first and not first.asks_thoughts and _is_red(judged, "other_signatures"):
+        asked = judge(dataclasses.replace(facts, signatures=facts.asked_signatures))
+        if not _is_red(asked, "other_signatures"):
+            unasked = Finding("other_signatures", "not_asked", "thoughts-not-requested")
+            judged["other_signatures"] = asked.get("other_signatures", unasked)
     # Some languages have only doubles, which can't hold every integer of the wire.
     calls = [(name, in_doubles(arguments)) for name, arguments in facts.calls]
     if calls != facts.calls and _is_red(judged, "calls") and first and first.doubles:

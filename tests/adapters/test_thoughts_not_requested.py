@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.adapters import Adapter
+from harness.adapters import ADAPTERS, Adapter
 from harness.adapters.at import Question, at_of, line_of
+from harness.facts import Transcript
+from harness.judging.aspect_run import judge_history
 from harness.judging.aspects import judge_exchange
 from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange, Request
@@ -66,6 +68,45 @@ def test_a_client_that_can_not_ask_for_them_is_not_asked(tmp_path: Path) -> None
 )
 def test_thoughts_that_it_shows_are_judged(fact: str, verdict: str, tmp_path: Path) -> None:
     assert judged(shim(tmp_path, False, fact))["thoughts"] == verdict
+
+
+SIGNED = {"thought": True, "text": "Hm", "thoughtSignature": "c2lnLTE="}
+CALL = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "c2lnLTI="}
+
+
+@pytest.mark.parametrize(("thoughts", "verdict"), [(True, "lost"), (False, "not_asked")])
+def test_signatures_of_thoughts_are_thoughts(thoughts: bool, verdict: str, tmp_path: Path) -> None:
+    answer = json.dumps(MESSAGES[1]).encode()
+    body = b'data: {"candidates": [{"content": {"parts": [%s]}}]}\r\n\r\ndata: %s\r\n\r\n'
+    signed = replace(THINKING, reads=((None, body % (json.dumps(SIGNED).encode(), answer)),))
+    adapter = shim(tmp_path, thoughts)
+    assert judge_exchange(Reading(signed), adapter).aspects["signatures"].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "sent", "verdict"),
+    [(True, [CALL], "lost"), (False, [CALL], "not_asked"), (False, [SIGNED, CALL], "kept")],
+)
+def test_signatures_of_thoughts_need_not_be_sent_back(
+    thoughts: bool, sent: list[object], verdict: str
+) -> None:
+    message = {"candidates": [{"content": {"parts": [SIGNED, CALL]}, "finishReason": "STOP"}]}
+    data = f"data: {json.dumps(message)}\r\n\r\n".encode()
+    result = {"functionResponse": {"name": "f", "response": {"output": "result 1"}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Hi"}]},
+        {"role": "model", "parts": sent},
+        {"role": "user", "parts": [result]},
+    ]
+    findings = judge_history(
+        Reading(replace(THINKING, reads=((None, data),))),
+        ADAPTERS["art"],
+        {"contents": contents},
+        Transcript(asks_thoughts=thoughts),
+        {},
+    )
+    verdicts = {finding.subject: finding.verdict for finding in findings}
+    assert (verdicts["signatures"], verdicts["other_signatures"]) == ("kept", verdict)
 
 
 def test_other_counts_are_still_judged(tmp_path: Path) -> None:
