@@ -197,13 +197,24 @@ def _chat_message(messages: list[_Object]) -> _Object:
             others = {name: value for name, value in delta.items() if name != "tool_calls"}
             _join(joined, others, _JOINED)
             for piece in delta.get("tool_calls") or []:
-                index = piece.get("index", len(calls))  # Gemini's whole calls have none
+                index = piece.get("index", _continued(calls, piece))
                 if index == len(calls):
                     calls.append({})
-                _join(calls[index], piece, _JOINED_IN_CALL)
+                same_id = piece.get("id") == calls[index].get("id")  # each piece may have it
+                _join(calls[index], {**piece, "id": None} if same_id else piece, _JOINED_IN_CALL)
     for call in calls:
         call.pop("index", None)  # only a delta has it
     return {**joined, "tool_calls": calls} if calls else joined
+
+
+def _continued(calls: Sequence[_Object], piece: _Object) -> int:
+    """Return the index of the call that a piece without one continues: that with its id, else the
+    last one; a new one if it has a name, because Gemini's whole calls have no index.
+    """
+    if (piece.get("function") or {}).get("name") or not calls:
+        return len(calls)
+    same = [at for at, call in enumerate(calls) if piece.get("id") in (None, call.get("id"))]
+    return same[-1] if same else len(calls)
 
 
 def _join(joined: _Object, delta: _Object, names: Sequence[str]) -> None:
