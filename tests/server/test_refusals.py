@@ -650,6 +650,29 @@ def test_a_value_that_the_parser_cannot_read_is_refused(
     assert message == f"Invalid value at {line}"
 
 
+@pytest.mark.parametrize(
+    ("word", "refused_by"),
+    [
+        ("HARM_CATEGORY_IMAGE_HATE", {"gemini-api"}),
+        ("harm_category_image_harassment", {"gemini-api"}),
+        ("HARM_CATEGORY_TOXICITY", {"vertex-ai"}),
+        ("HARM_CATEGORY_HATE_SPEECH", set()),
+        ("HARM_CATEGORY_JAILBREAK", set()),
+    ],
+)
+def test_each_api_has_its_own_categories_of_harm(word: str, refused_by: set[str]) -> None:
+    settings = [{"category": word, "threshold": "BLOCK_NONE"}]
+    asked = body(USER, safetySettings=settings)
+    wires: tuple[Any, ...] = ("gemini-api", "vertex-ai", "code-assist")
+    refused = {
+        wire
+        for wire in wires
+        if "field-value"
+        in rules_broken(wire, OLD, {"request": asked} if wire == "code-assist" else asked)
+    }
+    assert refused == refused_by
+
+
 def test_a_list_in_place_of_a_value_is_refused() -> None:
     asked = part(functionResponse={"name": "f", "response": ["x"]})
     message = rules_broken("gemini-api", OLD, asked)["field-value"]

@@ -44,6 +44,14 @@ _WORDS: Final = {
     "ServiceTier": [f"SERVICE_TIER_{word}" for word in ("FLEX", "PRIORITY", "STANDARD")]
 }
 """Words that an API answers and that no source has."""
+_OWN: Final = ("HarmCategory",)
+"""The enumerations of which each API has the words of its own list. The lists of others are not
+complete: an API takes words that only the other one publishes.
+"""
+_OF_BOTH: Final = ("HARM_CATEGORY_JAILBREAK",)
+"""Words of `_OWN` that both APIs have: google-genai notes at each other word of Vertex AI that it
+is not supported in the Gemini API.
+"""
 
 
 class Kind(NamedTuple):
@@ -159,9 +167,11 @@ class Published:
         self.old = old
         self.messages: dict[str, dict[str, str]] = {}
         self.enums: dict[str, list[str]] = {}
+        self.words: dict[tuple[str, str], dict[str, set[str]]] = {}
+        """Message and field → API → the words of its list."""
 
-    def read(self, source: Source, ours: str = ROOT, theirs: str = ROOT) -> None:
-        """Add a message of a source, and the messages in it."""
+    def read(self, source: Source, api: str = "", ours: str = ROOT, theirs: str = ROOT) -> None:
+        """Add a message of a source, and the messages in it. ``api``: that of the source, or ""."""
         todo, seen = [(ours, theirs)], set()
         while todo:
             ours, theirs = pair = todo.pop()
@@ -173,6 +183,9 @@ class Published:
                     continue
                 if kind.words is not None:
                     self._add_words(ours, field, kind, kind.words)
+                    if api:
+                        of_api = self.words.setdefault((ours, field), {})
+                        of_api.setdefault(api, set()).update(kind.words)
                 elif kind.name[:1].islower():
                     self.messages.setdefault(ours, {}).setdefault(field, kind.name + kind.form)
                 else:
@@ -193,6 +206,16 @@ class Published:
         self.enums[name] = [*dict.fromkeys([*earlier, *words, *_WORDS.get(name, [])])]
         fields[field] = name + kind.form
 
+    def own_words(self, api: str) -> dict[str, list[str]]:
+        """Return the words of `_OWN` that only one API has."""
+        words: dict[str, list[str]] = {}
+        for (message, field), of_api in self.words.items():
+            name = _bare(self.messages[message][field])
+            others = {word for other, own in of_api.items() if other != api for word in own}
+            if name in _OWN and (own := of_api.get(api, set()) - others - {*_OF_BOTH}):
+                words[name] = [word for word in self.enums[name] if word in own]
+        return words
+
 
 def _bare(kind: str) -> str:
     return kind.rstrip("[]{}")
@@ -204,17 +227,18 @@ def main(folder: Path) -> None:
     published = Published(old["messages"])
     documents = folder / "googleapiclient" / "discovery_cache" / "documents"
     for version in ("v1beta1", "v1"):
-        published.read(discovery(documents / f"aiplatform.{version}.json"))
+        published.read(discovery(documents / f"aiplatform.{version}.json"), "vertex-ai")
     for version in ("v1beta", "v1alpha", "v1"):
         package = f"generativelanguage_{version}"
-        published.read(proto_plus(folder / "google" / "ai" / package / "types"))
+        published.read(proto_plus(folder / "google" / "ai" / package / "types"), "gemini-api")
     for message, fields in old["messages"].items():
         published.messages.setdefault(message, {})
-        published.read(google_genai, message, message)
+        published.read(google_genai, ours=message, theirs=message)
         for field, kind in fields.items():
             published.messages[message].setdefault(field, kind or "any")
+    only = {api: {**own, **published.own_words(api)} for api, own in old["only"].items()}
     tables: dict[str, Any] = {"messages": published.messages, "enums": published.enums}
-    FILE.write_text(_text(old["sources"], {**tables, "only": old["only"]}), encoding="utf-8")
+    FILE.write_text(_text(old["sources"], {**tables, "only": only}), encoding="utf-8")
 
 
 def _text(sources: list[Any], tables: dict[str, dict[str, Any]]) -> str:

@@ -3,8 +3,9 @@ that proto3 JSON can read (https://protobuf.dev/programming-guides/json/).
 
 `fields.json` has the published fields, and their sources with dates; ``make request-fields`` writes
 it. ``messages``: message → field → type of its value: a message, an enumeration of ``enums``, a
-scalar type, or ``any``; then ``[]`` for a list and ``{}`` for a map. ``only``: the fields that a
-single wire has. Code Assist sends its requests on to either API, so it has the fields of both.
+scalar type, or ``any``; then ``[]`` for a list and ``{}`` for a map. ``only``: the fields, and the
+words of an enumeration, that a single wire has. Code Assist sends its requests on to either API, so
+it has those of both.
 
 As the recorded services do, the rules accept a word of an enumeration in any case, and a single
 value in place of a list.
@@ -85,7 +86,7 @@ class _Parser:
     """Yields the faults of values, each with its kind. A message comes before those in it."""
 
     def __init__(self, wire: Wire) -> None:
-        self._known, self._words = known_fields(wire), _published_words()
+        self._known, self._words = known_fields(wire), _published_words(wire)
         api = "cloud.aiplatform.v1beta1" if wire == "vertex-ai" else "ai.generativelanguage.v1beta"
         self._types = f"type.googleapis.com/google.{api}."
 
@@ -149,25 +150,35 @@ def _published() -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
+def _foreign(wire: Wire) -> set[tuple[str, str]]:
+    """Return the fields and words that a wire does not have, each with its message or
+    enumeration.
+    """
+    return {
+        (name, own)
+        for other, names in _published()["only"].items()
+        if wire not in (other, "code-assist")
+        for name, owned in names.items()
+        for own in owned
+    }
+
+
 @cache
-def _published_words() -> dict[str, frozenset[str]]:
-    """Return enumeration → its words in upper case."""
-    return {name: frozenset(map(str.upper, words)) for name, words in _published()["enums"].items()}
+def _published_words(wire: Wire) -> dict[str, frozenset[str]]:
+    """Return enumeration → its words in upper case, of the requests of one wire."""
+    foreign = _foreign(wire)
+    return {
+        name: frozenset(word.upper() for word in words if (name, word) not in foreign)
+        for name, words in _published()["enums"].items()
+    }
 
 
 @cache
 def known_fields(wire: Wire) -> dict[str, KnownFields]:
     """Return message → its fields, of the requests of one wire."""
-    published = _published()
-    foreign = {
-        (message, field)
-        for other, messages in published["only"].items()
-        if wire not in (other, "code-assist")
-        for message, fields in messages.items()
-        for field in fields
-    }
+    foreign = _foreign(wire)
     known: dict[str, KnownFields] = {}
-    for message, fields in published["messages"].items():
+    for message, fields in _published()["messages"].items():
         known[message] = {}
         for field, kind in fields.items():
             if (message, field) not in foreign:
