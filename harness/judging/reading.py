@@ -15,10 +15,12 @@ from harness.adapters import RunOptions
 from harness.facts import Facts
 from harness.pipeline.replay import Trace, choose_provider, frames_of
 from harness.providers import GENERATE_CONTENT, PROVIDERS, Answer, Provider, declared_tools
+from harness.providers.provider import oddities_of
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame
+from harness.stream.oddities import Oddities
 
 from .wire_variants import variants_in
 
@@ -97,7 +99,9 @@ class Reading:
     @cached_property
     def variants(self) -> tuple[str, ...]:
         """The ways in which the answer differs from the documented wire."""
-        return tuple(variants_in(self.exchange, self.body, self.provider, self.frames))
+        return tuple(
+            variants_in(self.exchange, self.body, self.provider, self.frames, self._oddities)
+        )
 
     @property
     def generates(self) -> bool:
@@ -107,6 +111,15 @@ class Reading:
     @property
     def _tool_code(self) -> bool:
         return self.generates or self.provider.tool_code
+
+    @property
+    def _oddities(self) -> Oddities:
+        if self.trace is not None:
+            return self.trace.oddities
+        normalizer = self.provider.normalizer(self.provider.answer(self.exchange, None, None))
+        for frame in self.frames:
+            normalizer.feed(frame)
+        return oddities_of(normalizer)
 
     def _read(self, body: bytes) -> Facts:
         answer: Answer = self.provider.answer(self.exchange, None, self._tool_code)

@@ -16,6 +16,7 @@ from harness.providers import GENERATE_CONTENT, Provider
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json, decode_json, objects_in
+from harness.stream.oddities import Oddities
 
 _SNAKE: Final = frozenset(
     {
@@ -77,13 +78,17 @@ _decode = msgspec.json.Decoder().decode
 
 
 def variants_in(
-    exchange: Exchange, body: bytes, provider: Provider, frames: Sequence[Frame]
+    exchange: Exchange,
+    body: bytes,
+    provider: Provider,
+    frames: Sequence[Frame],
+    oddities: Oddities,
 ) -> list[str]:
     """Return the variants in an answer's decoded body, as phrases; [] for the documented wire. The
     framing of a program's output is its own.
     """
     if provider.program:
-        return provider.variants(body, frames)
+        return provider.variants(body, frames, oddities)
     text = body.decode("utf-8", "replace")
     plain = text.lstrip("\ufeff")
     is_documented = _is_documented_framing(text)
@@ -91,7 +96,7 @@ def variants_in(
     each = [frame.json for frame in frames] if are_frames else _messages(plain)
     messages = [message for message in each if isinstance(message, dict)]
     variants = {name for message in messages for name in _of_message(message)} - provider.framing
-    variants |= {*provider.variants(body, frames)}
+    variants |= {*provider.variants(body, frames, oddities)}
     if (
         provider.wire == GENERATE_CONTENT
         and ("_" in text or "\\u" in text)

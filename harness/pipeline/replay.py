@@ -26,7 +26,7 @@ from harness.providers import (
     Provider,
     with_provider,
 )
-from harness.providers.provider import Step
+from harness.providers.provider import Step, oddities_of
 from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
 from harness.stream.exchange import Exchange
@@ -37,6 +37,7 @@ from harness.stream.framing import (
     FramingError,
     frame_by_content,
 )
+from harness.stream.oddities import Oddities
 from harness.stream.prompt import Maker
 from harness.stream.session import Session, Tool
 
@@ -110,6 +111,8 @@ class Trace:
     """What the normalizer knew of the answer beside its frames."""
     source: Sequence[object] = ()
     """The reads of the exchange that was replayed."""
+    oddities: Oddities = field(default_factory=Oddities)
+    """What the normalizer has noted."""
 
     @property
     def frames(self) -> list[Frame]:
@@ -140,6 +143,7 @@ class Normalized:
                 note(frames.read)
         add((None, run.end(frames, normalizer)))
         trace.fault = frames.last_frame()
+        trace.oddities = oddities_of(normalizer)
 
     def translate(self, dialect: Dialect, session: Session) -> Trace:
         """Return the trace with the payloads of a dialect. Sets the session's clock to the time of
@@ -160,7 +164,8 @@ class Normalized:
         payloads += translator.close()
         trace = self.trace
         return Trace(
-            *(trace.steps, trace.reads, trace.fault, payloads, made, trace.answer, trace.source)
+            *(trace.steps, trace.reads, trace.fault, payloads, made, trace.answer, trace.source),
+            oddities=trace.oddities,
         )
 
 

@@ -20,6 +20,7 @@ from harness.stream.exchange import Exchange, Request
 from harness.stream.framing import DocumentFramer, Frame, Framer, frame_by_content
 from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.json_codec import Json, decode_object
+from harness.stream.oddities import Oddities
 from harness.stream.prompt import Prompt, without_foreign
 from harness.stream.session import Session
 
@@ -63,6 +64,12 @@ class Answer(Struct, frozen=True):
     def failed(self) -> bool:
         """Whether the status reports an error."""
         return self.status >= 300
+
+
+def oddities_of(normalizer: Normalizer) -> Oddities:
+    """Return the oddities that a normalizer has noted in ``oddities``; none if it notes none."""
+    oddities: Oddities = getattr(normalizer, "oddities", None) or Oddities()
+    return oddities
 
 
 Step = tuple[Frame | None, list[Event]]
@@ -273,9 +280,10 @@ class Provider:
     """
     framing: frozenset[str] = frozenset()
     """The variants of framing and of errors that this wire documents, or names itself."""
-    variants: Callable[[bytes, Sequence[Frame]], list[str]] = lambda body, frames: []
-    """Names the ways in which a body, and its frames, differ from the documented wire; those of
-    Gemini's messages and of every framing are known to `harness.judging`.
+    variants: Callable[[bytes, Sequence[Frame], Oddities], list[str]] = lambda *_: []
+    """Names the ways in which a body differs from the documented wire, by the body, its frames and
+    the oddities that its reader has noted; those of Gemini's messages and of every framing are
+    known to `harness.judging`.
     """
     fault: Callable[[Request | None, Sequence[Frame]], str] = lambda request, frames: ""
     """Returns why the messages of a body are not one whole answer to its request, in words of the

@@ -6,6 +6,7 @@ from collections.abc import Container
 
 from harness.stream.events import Event, Unknown
 from harness.stream.json_codec import Json
+from harness.stream.oddities import Oddities
 
 
 def is_empty(value: Json) -> bool:
@@ -22,6 +23,14 @@ def give_others(
         for name, value in holder.items()
         if name not in known and not is_empty(value)
     ]
+
+
+def check_objects(place: str, value: Json, oddities: Oddities) -> None:
+    """Note a list of objects that is something else; it may be missing."""
+    if value is not None and not (
+        type(value) is list and all(type(item) is dict for item in value)
+    ):
+        oddities.note(place, value)
 
 
 def list_of(value: Json) -> list[Json]:

@@ -33,8 +33,11 @@ class AnthropicMessages(WireView):
     framing: ClassVar[Framing] = Framing(event_lines=True)
     reader: ClassVar[type[AnswerReader]] = MessagesNormalizer
     faults: ClassVar[Mapping[str, str]] = {
-        "unknown": "the official client ignores {value}",
-        "error of another type": "the official client ignores its type: {value}",
+        **dict.fromkeys(
+            ("unknown event", "unknown delta", "unknown frame"),
+            "the official client ignores {value}",
+        ),
+        "an error without its type": "the official client ignores its type: {value}",
         "content_block_start before message_start": f"content_block_start {_EARLY}",
         "content_block_delta before message_start": f"content_block_delta {_EARLY}",
         "content_block_stop before message_start": f"content_block_stop {_EARLY}",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from harness.facts import Call, Fact, Facts, Finish, Text, Thought, facts_of_account
 from harness.providers import Answer
@@ -18,9 +18,6 @@ from harness.stream.printable import short_json
 
 from .wire_reader import Unreadable, WireReader, error_of
 
-_IGNORED: Final = ("event", "delta", "frame")
-"""The first word of `Unknown.where` for a message that no client reads."""
-
 
 class WireView(WireReader):
     """The state of one answer: its reader, the call that has begun, the last finish reason and the
@@ -31,7 +28,7 @@ class WireView(WireReader):
     """The reader of the wire."""
     faults: ClassVar[Mapping[str, str]]
     """The name of an oddity → why the client can't read it, with ``{value}``. An `Unknown` event
-    has the name ``unknown``.
+    has the name ``unknown``, with the first word of its ``where``.
     """
 
     def __init__(self, streamed: bool | None) -> None:
@@ -55,9 +52,9 @@ class WireView(WireReader):
 
     def _oddities(self, place: int, events: list[canonical.Event]) -> list[tuple[str, Json]]:
         return [(odd.name, odd.value) for odd in self._reader.oddities if odd.place == place] + [
-            ("unknown", event.raw)
+            (f"unknown {event.where.partition(' ')[0]}", event.raw)
             for event in events
-            if isinstance(event, canonical.Unknown) and event.where.startswith(_IGNORED)
+            if isinstance(event, canonical.Unknown)
         ]
 
     def _facts_of(self, place: int, events: list[canonical.Event]) -> list[Fact]:

@@ -171,7 +171,8 @@ class Blocks:
     def _read(self, index: int, event: dict[str, Json], out: list[Event]) -> None:
         kind = event["type"]
         if kind == STOP:
-            give_others("", event, ("type", "index"), out)
+            if len(event) > 2 or "index" not in event:
+                give_others("", event, ("type", "index"), out)
             self._stop(index, event, out)
             return
         name = "content_block" if kind == START else "delta"
@@ -179,7 +180,8 @@ class Blocks:
         if type(content) is not dict:
             out.append(Unknown(f"event {kind}", event))
             return
-        give_others("", event, ("type", "index", name), out)
+        if len(event) > 3 or "index" not in event:
+            give_others("", event, ("type", "index", name), out)
         if kind == START:
             self._start(index, content, event, out)
         else:

@@ -76,7 +76,7 @@ class MessagesNormalizer(AnswerReader):
             self._order.read(kind, message)
             read(self, message, out)
         elif message.get("error") is not None or (self._answer.failed and not self._errors):
-            self.oddities.note("error of another type", message)
+            self.oddities.note("an error without its type", message)
             self._fail(message, out)
         else:
             out.append(Unknown(f"event {kind}" if type(kind) is str else "frame", message))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from harness.stream.exchange import Request
@@ -74,13 +74,12 @@ class Order:
                 self._open.remove(index)
 
 
-def variants_in(body: bytes, frames: Sequence[Frame]) -> list[str]:
+def variants_in(body: bytes, frames: Sequence[Frame], oddities: Oddities) -> list[str]:
     """Return the variants in a body, in words; none for the documented wire."""
-    messages = [frame.json for frame in frames]
     variants = set()
-    if not is_in_order(messages):
+    if any(oddity.name.partition(" ")[0] in _AFTER for oddity in oddities):
         variants.add("events out of order")
-    is_stream = sum(type(message) is dict for message in messages) > 1
+    is_stream = sum(type(frame.json) is dict for frame in frames) > 1
     if is_stream and not re.search(rb"^data:", body, re.MULTILINE):
         variants.add("JSON lines")
     elif is_stream and not re.search(rb"^event:", body, re.MULTILINE):
@@ -95,21 +94,3 @@ def fault_of(request: Request | None, frames: Sequence[Frame]) -> str:
         return "has two answers"
     is_whole = "message_start" not in kinds or "message_stop" in kinds
     return "" if is_whole else "has no message_stop"
-
-
-def is_in_order(messages: Iterable[Json]) -> bool:
-    """Return whether the events of a stream have the documented order."""
-    state, block = "fresh", None
-    for message in messages:
-        kind = message.get("type") if type(message) is dict else None
-        if type(kind) is not str or not any(kind in follows for follows in ORDER.values()):
-            continue
-        following = ORDER[state].get(kind)
-        if following is None:
-            return False
-        if kind.startswith("content_block"):
-            if kind != "content_block_start" and message.get("index") != block:
-                return False
-            block = message.get("index")
-        state = following
-    return True

@@ -28,7 +28,7 @@ from harness.stream.json_codec import Json
 
 from ..answer_reader import AnswerReader
 from ..provider import Answer
-from ..wire_values import give_others, is_empty
+from ..wire_values import check_objects, give_others, is_empty
 from .messages import (
     FINISHES,
     REMOVED_SCHEMA,
@@ -38,6 +38,7 @@ from .messages import (
     is_interaction,
     is_removed,
 )
+from .order import WEB_SOCKET, Order
 from .steps import OpenSteps
 from .usual import REFUSED, decode_text
 
@@ -58,8 +59,14 @@ _METADATA: Final[dict[str, str]] = {
 """Field of an interaction → name of the metadata. ``echo`` repeats the request."""
 _TIMES: Final = ("created", "updated")
 _CONTINUATION: Final = ("continuation_token", "continuation_ids")
-_READ: Final = frozenset({"id", "model", "agent", "status", "usage", "steps", "errors", "error"})
 _OUTPUTS: Final = ("output_text", "output_image", "output_audio", "output_video")
+_READ: Final = frozenset(
+    {
+        *("id", "model", "agent", "status", "usage", "steps", "errors", "error", "event_type"),
+        *_OUTPUTS,
+        *_CONTINUATION,
+    }
+)
 _BESIDE: Final = (
     *("event_type", "interaction_id", "event_id", "metadata", "usage"),
     *_CONTINUATION,
@@ -86,7 +93,8 @@ class InteractionsNormalizer(AnswerReader):
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._steps = OpenSteps(super()._fail)
+        self._order = Order(self.oddities)
+        self._steps = OpenSteps(super()._fail, self.oddities)
         self._keep_text = self._steps.texts.append
         self._started = False
         self._text_step: int | None = None  # the latest event was a piece of text of this step
@@ -125,6 +133,7 @@ class InteractionsNormalizer(AnswerReader):
     def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
         """Accept the end mark without the blank line after it."""
         if text.strip() == "[DONE]" and not (self._answer.failed and not self._errors):
+            self._order.read("[DONE]")
             self._start(out)
             out.append(Mark("end", text))
         else:
@@ -132,12 +141,17 @@ class InteractionsNormalizer(AnswerReader):
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
         kind = message.get("event_type")
-        read = _EVENTS.get(kind) if type(kind) is str else None
-        if read is not None:
+        if type(kind) is str and (read := _EVENTS.get(kind)) is not None:
+            self._order.read(kind, message.get("index"))
             read(self, message, out)
-        elif is_batch(message):
+            return
+        if kind is not None and type(kind) is not str:
+            self.oddities.note("event_type", kind)
+        if is_batch(message):
+            self.oddities.note(WEB_SOCKET, message)
             self._read_batch(message, out)
         elif is_removed(message):
+            self.oddities.note(REMOVED_SCHEMA, message)
             out.append(Unknown(REMOVED_SCHEMA, message))
         # The documented form is an event `error`; the API has also sent the bare error as a line.
         elif message.get("error") is not None and "steps" not in message:
@@ -169,12 +183,14 @@ class InteractionsNormalizer(AnswerReader):
         if "interaction" in event:
             self._interaction(event, out, ends=False)
             return
+        self.oddities.note(WEB_SOCKET, event)
         if not self._started:
             self._begin({"id": event.get("interaction_id")}, out)
         self._read_around(event, (), out)
 
     def _connected(self, event: dict[str, Json], out: list[Event]) -> None:
         """Go on with the answer after a connection was lost."""
+        self.oddities.note(WEB_SOCKET, event)
         self._read_around(event, (), out)
         out.append(Metadata("session", {"event_type": event["event_type"]}))
 
@@ -183,6 +199,7 @@ class InteractionsNormalizer(AnswerReader):
         if "interaction" in event:
             self._interaction(event, out)
             return
+        self.oddities.note(WEB_SOCKET, event)
         status = event.get("status")
         self._start(out)
         self._read_beside(event, out)
@@ -198,6 +215,7 @@ class InteractionsNormalizer(AnswerReader):
 
     def _stopped(self, event: dict[str, Json], out: list[Event]) -> None:
         """Read the events that end a connection before the answer is complete."""
+        self.oddities.note(WEB_SOCKET, event)
         self._read_around(event, (), out)
         self._read_status(STOPS[event["event_type"]], out)
 
@@ -210,6 +228,7 @@ class InteractionsNormalizer(AnswerReader):
             self._read_interaction(interaction, out, ends=ends)
             give_others("", event, ("interaction", *_BESIDE), out)
         else:
+            self.oddities.note("interaction", interaction)
             self._read_around(event, (), out)
 
     def _status(self, event: dict[str, Json], out: list[Event]) -> None:
@@ -224,16 +243,16 @@ class InteractionsNormalizer(AnswerReader):
             self._read_around(event, ("index", "step"), out)
             self._steps.start(event.get("index"), step, event, out)
         else:
+            self.oddities.note("step", step)
             self._read_around(event, ("index",), out)
 
     def _step_delta(self, event: dict[str, Json], out: list[Event]) -> None:
         delta = event.get("delta")
         if type(delta) is dict:
-            # With `event_type`, `index` and `delta` alone, there is nothing beside the content.
-            if len(event) != 3 or "index" not in event or not self._started:
-                self._read_around(event, ("index", "delta"), out)
+            self._read_around(event, ("index", "delta"), out)
             self._text_step = self._steps.delta(event.get("index"), delta, out)
         else:
+            self.oddities.note("delta", delta)
             self._read_around(event, ("index",), out)
 
     def _step_stop(self, event: dict[str, Json], out: list[Event]) -> None:
@@ -274,6 +293,8 @@ class InteractionsNormalizer(AnswerReader):
         self, event: dict[str, Json], content: tuple[str, ...], out: list[Event]
     ) -> None:
         """Read all fields of an event except its content."""
+        if "index" in event and len(event) == len(content) + 1 and self._started:
+            return  # the usual event of a step has only its type beside its content
         self._start(out)
         self._read_beside(event, out)
         give_others("", event, (*content, *_BESIDE), out)
@@ -308,8 +329,11 @@ class InteractionsNormalizer(AnswerReader):
             for name, value in usage.items():
                 if name not in _USAGE and not is_empty(value) and self._is_new(f"count {name}", 0):
                     out.append(Unknown(f"field usage.{name}", {name: value}))
-        elif usage:
-            out.append(Unknown("field usage", {"usage": usage}))
+        elif usage is not None:
+            if type(usage) is not dict:
+                self.oddities.note("usage", usage)
+            if usage:
+                out.append(Unknown("field usage", {"usage": usage}))
 
     def _read_times(self, holder: dict[str, Json], out: list[Event]) -> None:
         for name in _TIMES:
@@ -338,9 +362,6 @@ class InteractionsNormalizer(AnswerReader):
                     out.append(Metadata(_METADATA[name], {name: value}))
             elif (
                 name not in _READ
-                and name not in _OUTPUTS
-                and name not in _CONTINUATION
-                and name != "event_type"
                 and (name, value) != ("object", "interaction")
                 and not is_empty(value)
             ):
@@ -352,6 +373,7 @@ class InteractionsNormalizer(AnswerReader):
                 self._steps.repeat(name, interaction[name], out)
         self._read_continuation(interaction, out)
         errors = interaction.get("errors")
+        check_objects("errors", errors, self.oddities)
         for error in errors if type(errors) is list else []:
             super()._fail({"error": error}, out)
         if interaction.get("error") is not None:
@@ -363,6 +385,8 @@ class InteractionsNormalizer(AnswerReader):
         answer goes on. Any other status is metadata.
         """
         if type(status) is not str or not status:
+            if status not in (None, ""):
+                self.oddities.note("status", status)
             if status:
                 out.append(Unknown("field status", {"status": status}))
         elif not ends or status in WAITING:

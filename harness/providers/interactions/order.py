@@ -1,25 +1,25 @@
-"""The order of the events of a stream, and the ways in which a body differs from the documented
-wire.
-"""
+"""The order of the events of a stream, and the variants of a body."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
+from harness.stream.oddities import Oddities
 
-from .messages import STOPS, is_batch, is_removed
+from .messages import REMOVED_SCHEMA, STOPS
 
-_BOTH: Final = frozenset({"interaction.created", "interaction.completed"})
-_OF_WEB_SOCKET: Final = frozenset({"interaction.connected", *STOPS})
+DELTA: Final = "step.delta"
+WEB_SOCKET: Final = "the WebSocket form"
+"""A message that only this form has. It is experimental, and no public recording has it."""
 _OPEN: Final = {
     "interaction.connected": "open",
     "interaction.status_update": "open",
     "step.start": "open",
-    "step.delta": "open",
+    DELTA: "open",
     "step.stop": "open",
     "interaction.completed": "completed",
     **dict.fromkeys(STOPS, "completed"),
@@ -35,78 +35,75 @@ ORDER: Final[dict[str, dict[str, str]]] = {
 anywhere. Steps may overlap: each delta and stop has the index of an open step, or, in a resumed
 stream, of a step that began before. No step is open when the answer is complete.
 """
+_AFTER: Final = {kind: after for follows in ORDER.values() for kind, after in follows.items()}
+"""Event → the state after it, also where it is out of order."""
 
 
-def variants_in(body: bytes, frames: Sequence[Frame]) -> list[str]:
-    """Return the variants in a body, in words; none for the documented wire."""
-    messages = [frame.json if frame.raw is None else frame.raw.strip() for frame in frames]
-    variants = set()
-    if any(type(message) is dict and is_removed(message) for message in messages):
-        variants.add("the removed schema")
-    elif not is_in_order(messages):
-        variants.add("events out of order")
-    if any(type(message) is dict and _is_of_web_socket(message) for message in messages):
-        variants.add("the WebSocket form")
-    elif len(messages) > 1 and not re.search(rb"^data:", body, re.MULTILINE):
-        variants.add("JSON lines")
-    return sorted(variants)
+class Order:
+    """The order of one stream, in which it notes oddities."""
 
-
-def _is_of_web_socket(message: dict[str, Json]) -> bool:
-    """Return whether only the WebSocket form has such a message. It is experimental, and no public
-    recording has it.
-    """
-    kind = message.get("event_type")
-    return is_batch(message) or (
-        type(kind) is str
-        and (kind in _OF_WEB_SOCKET or (kind in _BOTH and "interaction" not in message))
-    )
-
-
-def is_in_order(messages: Iterable[Json]) -> bool:
-    """Return whether the events of a stream have the documented order."""
-    state, steps = "fresh", _Steps()
-    for message in _events(messages):
-        known = type(message) is dict and type(message.get("event_type")) is str
-        kind = message["event_type"] if known else message
-        if type(kind) is not str or not any(kind in follows for follows in ORDER.values()):
-            continue
-        if state == "fresh":
-            steps.resumed = kind != "interaction.created"
-        following = ORDER[state].get(kind)
-        if following is None or not steps.take(kind, message.get("index") if known else None):
-            return False
-        state = following
-    return True
-
-
-def _events(messages: Iterable[Json]) -> Iterator[Json]:
-    for message in messages:
-        if type(message) is dict and is_batch(message):
-            yield from message["events"]
-        else:
-            yield message
-
-
-class _Steps:
-    """The indexes of the open steps and of all steps so far."""
-
-    def __init__(self) -> None:
-        self.resumed = False
+    def __init__(self, oddities: Oddities) -> None:
+        self._note = oddities.note
+        self._state = "fresh"
+        self._resumed = False
+        self._latest = -1  # the index of the step that began last
         self._open: set[int] = set()
         self._all: set[int] = set()
 
-    def take(self, kind: str, index: Json) -> bool:
-        """Note an event; returns whether its index is right."""
-        if not kind.startswith("step."):
-            return kind != "interaction.completed" or not self._open
+    def read(self, kind: str, index: Json = None) -> None:
+        """Note whether an event of the table is in order."""
+        if kind == DELTA and index == self._latest and index in self._open:
+            return  # this is the usual event
+        if self._state == "fresh":
+            self._resumed = kind != "interaction.created"
+        if kind not in ORDER[self._state]:
+            self._note(f"{kind} {self._state}")
+        self._state = _AFTER[kind]
+        if kind.startswith("step."):
+            self._read_step(kind, index)
+        elif kind == "interaction.completed" and self._open:
+            self._note("interaction.completed in a step")
+
+    def _read_step(self, kind: str, index: Json) -> None:
         if type(index) is not int:
-            return False
+            self._note("index", index)
+            return
         is_new = index not in self._all
-        self._all.add(index)
         if kind == "step.start":
-            self._open.add(index)
-            return is_new
-        known = index in self._open or (self.resumed and is_new)
+            if self._open:
+                self._note("step.start in a step", index)
+            if index <= self._latest:
+                self._note("step.start again" if index in self._all else "step.start back", index)
+            self._latest = index
+        elif index not in self._open:
+            where = "before" if self._resumed and is_new else "without"
+            self._note(f"{kind} {where} a step", index)
+        elif index != self._latest:
+            self._note(f"{kind} of another step", index)
+        self._all.add(index)
         (self._open.discard if kind == "step.stop" else self._open.add)(index)
-        return known
+
+
+OUT_OF_ORDER: Final = frozenset(
+    {
+        *("index", "step.start again", "step.delta without a step", "step.stop without a step"),
+        *("interaction.completed in a step",),
+        *(f"{kind} {state}" for kind in _AFTER for state in ORDER),
+    }
+)
+"""The oddities of a stream that has not the documented order."""
+
+
+def variants_in(body: bytes, frames: Sequence[Frame], oddities: Oddities) -> list[str]:
+    """Return the variants in a body, in words; none for the documented wire."""
+    names = {oddity.name for oddity in oddities}
+    variants = set()
+    if REMOVED_SCHEMA in names:
+        variants.add("the removed schema")
+    elif names & OUT_OF_ORDER:
+        variants.add("events out of order")
+    if WEB_SOCKET in names:
+        variants.add(WEB_SOCKET)
+    elif len(frames) > 1 and not re.search(rb"^data:", body, re.MULTILINE):
+        variants.add("JSON lines")
+    return sorted(variants)

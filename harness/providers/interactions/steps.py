@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any, Final
 
 from harness.stream.events import (
@@ -32,8 +33,9 @@ from harness.stream.events import (
     Unknown,
 )
 from harness.stream.json_codec import Json, decode_json
+from harness.stream.oddities import Oddities
 
-from ..wire_values import give_others, is_empty, list_of, text_of, word_of
+from ..wire_values import check_objects, give_others, is_empty, list_of, text_of, word_of
 from .overlaps import Overlaps
 
 _SERVER_TOOLS: Final = (
@@ -44,6 +46,20 @@ _CITATIONS: Final = frozenset({"url_citation", "file_citation", "place_citation"
 _SETTINGS: Final = frozenset({"word_info", "speech_metadata"})
 _NAMES: Final = ("type", "id", "call_id", "name")
 """The fields of a whole step that its boundary repeats."""
+_CALL: Final = (
+    ("id", (str, NoneType)),
+    ("name", (str, NoneType)),
+    ("arguments", (dict, NoneType)),
+)
+"""The fields of a call, and the types of their values."""
+_STEP_OF: Final = {
+    "text": "model_output",
+    "text_annotation_delta": "model_output",
+    "thought_summary": "thought",
+    "thought_signature": "thought",
+    "arguments_delta": "function_call",
+}
+"""The deltas that belong to one type of step."""
 MEDIA: Final = ("image", "audio", "video", "document")
 
 
@@ -65,8 +81,9 @@ class OpenSteps:
     text, which the end of a stream may repeat.
     """
 
-    def __init__(self, fail: Callable[[Json, list[Event]], None]) -> None:
+    def __init__(self, fail: Callable[[Json, list[Event]], None], oddities: Oddities) -> None:
         self._fail = fail
+        self._oddities = oddities
         self.resumed = False
         """The stream began in the middle: a step may have started before."""
         self._calls: dict[int, _Call] = {}  # of the open steps
@@ -94,6 +111,8 @@ class OpenSteps:
         self._end_call(number, events)
         self._latest = number
         kind = word_of(step.get("type"))
+        if type(step.get("type")) is not str:
+            self._oddities.note("step.type", step.get("type"))
         self._open[number] = {**step, "type": kind}
         self._started.add(number)
         block_id = text_of(step.get("id")) or text_of(step.get("call_id"))
@@ -122,6 +141,9 @@ class OpenSteps:
             return None
         events: list[Event] = []
         read = _DELTAS.get(kind) if type(kind) is str else None
+        step = self._open[number]["type"]
+        if type(kind) is not str or _STEP_OF.get(kind, step) != step:
+            self._oddities.note("delta.type", delta)
         if read is None:
             if number in self._calls:
                 self._calls[number].odd.append(delta)
@@ -173,6 +195,7 @@ class OpenSteps:
     def read_all(self, steps: Json, out: list[Event]) -> None:
         """Read the steps of a whole interaction. After a stream, they repeat the stream."""
         if type(steps) is not list:
+            check_objects("interaction.steps", steps, self._oddities)
             if not is_empty(steps):
                 out.append(Unknown("field interaction.steps", {"steps": steps}))
         elif not self._streamed:
@@ -182,6 +205,7 @@ class OpenSteps:
                     self.start(index, step, {"index": index, "step": named}, out)
                     self.stop(index, {"index": index}, out)
                 else:
+                    self._oddities.note("interaction.steps", steps)
                     out.append(Unknown("step", step))
         elif steps and not self._repeats(steps):
             out.append(Metadata("snapshot", {"steps": steps}))
@@ -196,7 +220,7 @@ class OpenSteps:
             out.append(Metadata("snapshot", {name: output}))
 
     def _repeats(self, steps: list[Json]) -> bool:
-        again = OpenSteps(lambda *_: None)
+        again = OpenSteps(lambda *_: None, Oddities())
         again.read_all(steps, [])
         return (
             "".join(again.texts) == "".join(self.texts)
@@ -211,6 +235,7 @@ class OpenSteps:
     ) -> _Known:
         text = content.get("text")
         if type(text) is not str:
+            self._oddities.note("content.text", text)
             out.append(Unknown("content of a thought" if thought else "content text", content))
             return tuple(content)
         (self._thoughts if thought else self.texts).append(text)
@@ -260,15 +285,19 @@ class OpenSteps:
     # ---------------------------------------------------------------- steps
 
     def _start_thought(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
-        for content in list_of(step.get("summary")):
-            self._content(content, out, thought=True)
+        if (summary := step.get("summary")) is not None:
+            check_objects("step.summary", summary, self._oddities)
+            for content in list_of(summary):
+                self._content(content, out, thought=True)
         if signature := text_of(step.get("signature")):
             out.append(Reasoning("", signature))
         return "summary", "signature"
 
     def _start_output(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
-        for content in list_of(step.get("content")):
-            self._content(content, out)
+        if (contents := step.get("content")) is not None:
+            check_objects("step.content", contents, self._oddities)
+            for content in list_of(contents):
+                self._content(content, out)
         if signature := text_of(step.get("signature")):
             out.append(Text("", signature))
         if step.get("error") is not None:
@@ -278,6 +307,9 @@ class OpenSteps:
     def _start_call(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
         self._call_count += 1
         name, given = word_of(step.get("name") or None), step.get("arguments")
+        for field_name, types in _CALL:
+            if type(value := step.get(field_name)) not in types:
+                self._oddities.note(f"step.{field_name}", value)
         call = _Call(self._call_count, name, {} if given is None else given)
         self._calls[number] = call
         signature = text_of(step.get("signature"))
@@ -306,6 +338,8 @@ class OpenSteps:
     # ---------------------------------------------------------------- deltas
 
     def _summary(self, number: int, delta: dict[str, Json], out: list[Event]) -> _Known:
+        if type(delta.get("content")) is not dict:
+            self._oddities.note("delta.content", delta.get("content"))
         self._content(delta.get("content"), out, thought=True)
         return ("content",)
 
@@ -328,6 +362,7 @@ class OpenSteps:
         if call is None or type(piece) is not str:
             for open_call in self._calls.values() if call is None else (call,):
                 open_call.odd.append(delta)
+            self._oddities.note("delta.arguments", piece)
             out.append(Unknown("delta arguments_delta", delta))
             return tuple(delta)
         self._add(call, piece, out)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from harness.stream.exchange import Request
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json, objects_in
+from harness.stream.oddities import Oddities
 
 from ..openai_compat.normalizer import OBJECTS
 from ..openai_compat.whole import fault_of as fault_of_chat
@@ -28,7 +29,7 @@ _IN_ITEM: Final = re.compile(
 _TEXT: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
 
 
-def variants_in(body: bytes, frames: Sequence[Frame]) -> list[str]:
+def variants_in(body: bytes, frames: Sequence[Frame], oddities: Oddities) -> list[str]:
     """Return the variants in a body, in words; none for the documented wire."""
     messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
     ended = [str(frame.raw).strip() for frame in frames if frame.raw is not None]

@@ -11,9 +11,10 @@ from typing import Any
 
 from harness.stream.framing import Frame
 from harness.stream.json_codec import decode_object, objects_in
+from harness.stream.oddities import Oddities
 
 
-def variants_in(body: bytes, frames: Sequence[Frame]) -> list[str]:
+def variants_in(body: bytes, frames: Sequence[Frame], oddities: Oddities) -> list[str]:
     """Return the forms without evidence in a body, in words; none for the documented wire."""
     messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
     choices = [
