@@ -223,14 +223,20 @@ def _openai_response() -> Callable[[bytes], Message]:
 
 def _message_of_events(events: Events) -> Message:
     """The content of a stream that has no last event."""
-    texts = {"output_text": "", "refusal": "", "reasoning_text": "", "reasoning_summary_text": ""}
+    parts: dict[str, dict[tuple[Any, ...], str]] = {
+        name: {} for name in ("output_text", "refusal", "reasoning_text", "reasoning_summary_text")
+    }
     for event in events:
-        name = event["type"].removeprefix("response.").removesuffix(".delta")
-        if event["type"].endswith(".delta") and name in texts:
-            texts[name] += event["delta"]
+        name, _, step = event["type"].removeprefix("response.").rpartition(".")
+        if name in parts:
+            place = tuple(event.get(f"{each}_index") for each in ("output", "content", "summary"))
+            if step == "delta":
+                parts[name][place] = parts[name].get(place, "") + event["delta"]
+            else:  # a part without pieces
+                parts[name].setdefault(place, event.get("text") or event.get("refusal") or "")
     done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
     calls = _message_of_response({"output": done})[2]
-    text, refusal, thought, summary = texts.values()
+    text, refusal, thought, summary = ("".join(texts.values()) for texts in parts.values())
     return text + refusal, summary + thought, calls, None, None
 
 

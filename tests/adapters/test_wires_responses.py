@@ -38,6 +38,7 @@ def said(text: str) -> dict[str, Any]:
 
 
 TEXT = [item("added", 0, **MESSAGE, content=[]), part_added(), delta("output_text", "Hi")]
+CALL = [item("added", 0, **CALLED, arguments=""), delta("function_call_arguments", "{}")]
 
 
 def test_the_events_of_a_response_are_facts() -> None:
@@ -51,7 +52,7 @@ def test_the_events_of_a_response_are_facts() -> None:
     ]
     assert facts("openai-responses", *events) == [
         *(Text("Hi"), Call("c", "lamp", {"on": True})),
-        *(Usage(input=3, output=5, total=8), Finish("completed")),
+        *(Finish("completed"), Usage(input=3, output=5, total=8)),
     ]
 
 
@@ -92,21 +93,54 @@ def test_an_error_of_responses_ends_the_answer(event: dict[str, Any]) -> None:
     ("events", "why"),
     [
         ([TEXT[0]], "comes before response.created"),
-        ([CREATED, delta("output_text", "Hi")], "which has not begun"),
-        ([CREATED, *TEXT, TEXT[0]], "the item 0 begins twice"),
-        ([CREATED, item("added", None, **MESSAGE, content=[])], "output_index is null"),
-        ([CREATED, TEXT[0], delta("output_text", "Hi")], "the item has 0 parts"),
-        ([CREATED, *TEXT, delta("refusal", "no")], "for a part of the type 'output_text'"),
-        ([CREATED, *TEXT, delta("function_call_arguments", "{}")], "of the type 'message'"),
-        ([CREATED, *TEXT, delta("output_text", None)], "delta is null; expected a string"),
-        ([CREATED, *TEXT, item("done", 0, **said("Hi") | {"id": "n"})], "another type or id"),
-        ([CREATED, *TEXT, ended()], "the item 0 never ends"),
+        ([CREATED, delta("output_text", "Hi")], "delta of no open item: 0; the official client"),
+        ([CREATED, *TEXT, TEXT[0]], "an item that begins twice: 0"),
+        ([CREATED, item("added", None, **MESSAGE, content=[])], "added: null; the official client"),
+        ([CREATED, item("added", 0, **CALLED)], "arguments at the beginning of an item: null"),
+        ([CREATED, TEXT[0], delta("output_text", "Hi")], "content_index of response.output_text"),
+        ([CREATED, *TEXT, delta("refusal", "no")], 'delta of another part: "output_text"'),
+        ([CREATED, *TEXT, delta("function_call_arguments", "{}")], 'of another item: "message"'),
+        ([CREATED, *TEXT, delta("output_text", None)], "text of response.output_text.delta: null"),
+        ([CREATED, *TEXT, item("done", 0, **said("Hi") | {"id": "n"})], "that ends as another"),
+        ([CREATED, *TEXT, item("done", 0, **MESSAGE)], "item.content: null"),
+        ([CREATED, *CALL, item("done", 0, **CALLED, arguments="[]")], "arguments at the end"),
+        ([CREATED, *TEXT, ended()], "an item that never ends: 0"),
         ([CREATED, *TEXT, item("done", 0, **said("Hi")), ended(said("Ho"))], "takes the response"),
         ([CREATED, *TEXT, item("done", 0, **said("Hi")), ended()], "takes the response"),
+        ([CREATED, ended(usage=7)], "field response.usage"),
         ([CREATED, ended(), ended()], "follows the last event"),
-        ([CREATED, ended() | {"response": {"id": "x"}}], "it was another"),
+        ([CREATED, ended() | {"response": {"id": "x"}}], "another id of the response"),
         ([{"object": "chat.completion"}], "neither an event nor a response"),
     ],
 )
 def test_an_event_that_the_client_of_responses_refuses_is_said(events: list[Any], why: str) -> None:
     assert why in refused("openai-responses", *events)
+
+
+def test_items_that_overlap_are_facts_as_they_come() -> None:
+    other = {**CALLED, "id": "g", "call_id": "d"}
+    events = [
+        *(CREATED, *CALL, item("added", 1, **other, arguments="")),
+        *(delta("function_call_arguments", "{}", 1), item("done", 1, **other, arguments="{}")),
+        item("done", 0, **CALLED, arguments="{}"),
+    ]
+    assert facts("openai-responses", *events) == [Call("d", "lamp", {}), Call("c", "lamp", {})]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "response.new", "output_index": 7},
+        {"type": "response.output_text.annotation.added", "output_index": 7, "annotation": {}},
+        CREATED,
+    ],
+)
+def test_an_odd_event_that_the_client_does_not_read_is_no_fault(event: dict[str, Any]) -> None:
+    assert facts("openai-responses", CREATED, *TEXT, event) == [Text("Hi")]
+
+
+def test_a_text_without_pieces_is_a_fact_where_it_comes_first() -> None:
+    done = {"type": "response.output_text.done", "output_index": 0, "content_index": 0}
+    events = [CREATED, *TEXT[:2], {**done, "text": "Hi"}]
+    assert facts("openai-responses", *events) == [Text("Hi")]
+    assert "takes the response" in refused("openai-responses", *events, ended(said("Ho")))

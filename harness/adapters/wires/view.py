@@ -20,7 +20,7 @@ from .wire_reader import Unreadable, WireReader, error_of
 
 
 class WireView(WireReader):
-    """The state of one answer: its reader, the call that has begun, the last finish reason and the
+    """The state of one answer: its reader, the calls that began, the last finish reason and the
     counts.
     """
 
@@ -37,7 +37,7 @@ class WireView(WireReader):
 
     def _begin(self) -> None:
         self._reader = self.reader(Answer())
-        self._call: tuple[str | None, str] = (None, "")
+        self._calls: dict[int, tuple[str | None, str]] = {}
         self._finish: tuple[str, int] = ("", 0)
         self._counts = Facts()
         self._counted = 0
@@ -46,9 +46,13 @@ class WireView(WireReader):
         place = len(self.facts) - 1
         events = self._reader.feed(Frame(place, message))
         for name, value in self._oddities(place, events):
-            if sentence := self.faults.get(name):
+            if sentence := self._sentence(name):
                 raise Unreadable(sentence.format(value=short_json(value)))
         self._add(*self._facts_of(place, events))
+
+    def _sentence(self, name: str) -> str | None:
+        """Return why the client can't read an oddity of this name, or None."""
+        return self.faults.get(name)
 
     def _oddities(self, place: int, events: list[canonical.Event]) -> list[tuple[str, Json]]:
         return [(odd.name, odd.value) for odd in self._reader.oddities if odd.place == place] + [
@@ -66,12 +70,12 @@ class WireView(WireReader):
                     facts.append(Text(text))
                 case canonical.Reasoning(text=text) if text:
                     facts.append(Thought(text))
-                case canonical.CallStart(id=call_id, name=name):
-                    self._call = call_id, name
-                case canonical.CallEnd(arguments=arguments):
-                    facts.append(Call(*self._call, arguments))
-                case canonical.CallInvalid(text=text):
-                    facts.append(Call(*self._call, text))
+                case canonical.CallStart(call=number, id=call_id, name=name):
+                    self._calls[number] = call_id, name
+                case canonical.CallEnd(call=number, arguments=arguments):
+                    facts.append(Call(*self._calls[number], arguments))
+                case canonical.CallInvalid(call=number, text=text):
+                    facts.append(Call(*self._calls[number], text))
                 case canonical.Finish(raw=raw):
                     self._finish = raw, place
                 case canonical.Usage():

@@ -37,6 +37,7 @@ from harness.stream.events import (
     Unknown,
 )
 from harness.stream.json_codec import Json, decode_object, objects_in
+from harness.stream.oddities import Oddities
 
 from ..wire_values import give_others, is_empty, list_of, text_of, word_of
 
@@ -115,16 +116,13 @@ class Item:
 class Items:
     """The items of one response, by their index."""
 
-    def __init__(self) -> None:
+    def __init__(self, oddities: Oddities, *, wait: bool) -> None:
+        self._note = oddities.note
+        self._wait = wait
         self._items: dict[int, Item] = {}
         self._queue: list[Item] = []  # the item that gives its content, and those that wait
         self._calls = 0
         self._latest = -1
-
-    @property
-    def none_came(self) -> bool:
-        """Whether there is no item so far."""
-        return not self._items
 
     def find(self, index: Json, item_id: Json) -> Item | None:
         """Return the item with an index, or else with an id, or else the latest."""
@@ -151,6 +149,9 @@ class Items:
             self._leave(older, out)
         self._latest = number
         kind = word_of(wire.get("type"))
+        for name in ("type", "name") if kind in CALLS else ("type",):
+            if type(wire.get(name)) is not str:
+                self._note(f"item.{name}", wire.get(name))
         item = self._items[number] = Item(kind, number, text_of(wire.get("id")), wire)
         sink = self._sink(item, out)
         sink.append(BlockStart(kind, _boundary(number, wire), number, item.id))
@@ -313,6 +314,8 @@ class Items:
             self._sink(item, out).append(Annotation("part", fresh))
 
     def _read_message(self, item: Item, wire: dict[str, Json], out: list[Event]) -> _Known:
+        if type(wire.get("content")) is not list:
+            self._note("item.content", wire.get("content"))
         for number, part in enumerate(list_of(wire.get("content"))):
             self.part(item, number, part, "content part", out)
         return ("content",)
@@ -381,7 +384,7 @@ class Items:
     def _sink(self, item: Item, out: list[Event]) -> list[Event]:
         """Return the list for the events of an item: ``out``, or the one of events that wait."""
         if not self._queue:
-            if item.kind in _STREAMED and item.whole is None:
+            if self._wait and item.kind in _STREAMED and item.whole is None:
                 self._queue.append(item)
             return out
         if self._queue[0] is item:

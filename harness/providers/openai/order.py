@@ -4,8 +4,8 @@ wire.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -16,17 +16,237 @@ from harness.stream.oddities import Oddities
 
 from ..openai_compat.normalizer import OBJECTS
 from ..openai_compat.whole import fault_of as fault_of_chat
+from .items import CALLS
 from .messages import is_response
 
-_OVER: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
-_ITEM: Final = "response.output_item."
-_BESIDE: Final = frozenset({"error", "keepalive"})
-_IN_ITEM: Final = re.compile(
-    r"response\.(?:content_part|output_text|refusal|reasoning\w*|function_call_arguments"
-    r"|custom_tool_call_input)\."
+PIECES: Final[dict[str, tuple[str, str]]] = {
+    "response.output_text": ("output_text", "message"),
+    "response.refusal": ("refusal", "message"),
+    "response.reasoning_summary_text": ("summary_text", "reasoning"),
+    "response.reasoning_text": ("reasoning_text", "reasoning"),
+    "response.function_call_arguments": ("function_call", "function_call"),
+    "response.custom_tool_call_input": ("custom_tool_call", "custom_tool_call"),
+}
+"""The name of an event, without its last word → the part that it has a piece of, and its item."""
+BEGINNINGS: Final = ("response.created", "response.queued", "response.in_progress")
+ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
+_ADDED: Final = "response.output_item.added"
+_DONE: Final = "response.output_item.done"
+_PART: Final = "response.content_part.added"
+_TEXT_DONE: Final = "response.output_text.done"
+IN_ITEM: Final = frozenset(
+    {
+        *(f"{name}.{step}" for name in PIECES for step in ("delta", "done")),
+        *(_PART, "response.content_part.done", "response.output_text.annotation.added"),
+        *(f"response.reasoning_summary_part.{step}" for step in ("added", "done")),
+    }
 )
 """The events that belong to an item that has begun."""
-_TEXT: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
+
+_VARIANTS: Final = {
+    **dict.fromkeys(
+        (
+            *("an event after the end", "a second response.created"),
+            *("an item that ends before it begins", "an item that ends twice"),
+            *(f"{kind} of no open item" for kind in IN_ITEM),
+            *(f"output_index of {kind}" for kind in (_ADDED, _DONE, *IN_ITEM)),
+        ),
+        "events out of order",
+    ),
+    **dict.fromkeys(
+        (f"content_index of response.{part}.delta" for part in ("output_text", "refusal")),
+        "text without content_part.added",
+    ),
+    **{
+        name: name
+        for name in (
+            *("an item whose id changes", "a text without its pieces"),
+            "a response that ends without its items",
+        )
+    },
+}
+"""The name of an oddity → the variant that it is."""
+
+
+@dataclass(slots=True)
+class _Item:
+    """An item that has begun: its type, its first form, the types of its parts, and the numbers of
+    the parts that came in pieces.
+    """
+
+    kind: Json
+    first: dict[str, Json]
+    parts: list[str] = field(default_factory=list)
+    pieced: set[str] = field(default_factory=set)
+    ended: bool = False
+
+
+class Order:
+    """The order of the events of one stream, and their items, in which it notes oddities."""
+
+    def __init__(self, oddities: Oddities) -> None:
+        self._note = oddities.note
+        self._begun = self._over = False
+        self._id: Json = None
+        self._items: dict[int, _Item] = {}
+        self._ended: set[str] = set()
+        """The identities of the items that have ended."""
+
+    def read(self, kind: str, event: dict[str, Json]) -> None:
+        """Note the oddities of an event. A resumed stream begins anywhere."""
+        if kind == "error":
+            return
+        if self._over:
+            self._note(f"{'keepalive' if kind == 'keepalive' else 'an event'} after the end", kind)
+        elif not self._begun and kind != "response.created":
+            self._note("an event before response.created", kind)
+        if kind in BEGINNINGS or kind in ENDS:
+            self._read_response(kind, event)
+        elif kind in IN_ITEM or kind in (_ADDED, _DONE):
+            index = event.get("output_index")
+            if type(index) is not int:
+                self._note(f"output_index of {kind}", index)
+            elif kind == _ADDED:
+                self._begin(index, event.get("item"))
+            elif self._begun and kind == _DONE:
+                self._end(index, event.get("item"))
+            elif self._begun:
+                self._read_in_item(index, kind, event)
+
+    def read_whole(self) -> None:
+        """Note a whole response that is not alone."""
+        if self._begun:
+            self._note("a second response")
+        self._begun = True
+
+    def _read_response(self, kind: str, event: dict[str, Json]) -> None:
+        response = event.get("response")
+        self._over = self._over or kind in ENDS
+        if type(response) is not dict:
+            self._note("response", response)
+            return
+        given, output = response.get("id"), response.get("output")
+        if self._begun and given != self._id:
+            self._note("another id of the response", given)
+        self._id = given
+        if kind == "response.created":
+            if self._begun:
+                self._note("a second response.created")
+            self._begun = True
+        if not (output is None or _are_objects(output)):
+            self._note("response.output", output)
+        elif kind in BEGINNINGS:
+            if output:
+                self._note("items before they begin", output)
+        elif output is not None and not response.get("error"):
+            self._compare(output)
+        if kind == "response.completed" and self._items and not output:
+            self._note("a response that ends without its items")
+
+    def _compare(self, output: list[dict[str, Json]]) -> None:
+        """Note the items that the last response does not have."""
+        ids = {_identity(wire): wire.get("id") for wire in output}
+        for index, item in self._items.items():
+            own, identity = item.first.get("id"), _identity(item.first)
+            if ids.get(identity, own) != own:
+                self._note("another id in the last response", index)
+            if not item.ended and identity not in ids:
+                self._note("an item that never ends", index)
+
+    def _begin(self, index: int, wire: Json) -> None:
+        if type(wire) is not dict:
+            self._note("item", wire)
+            return
+        if index in self._items:
+            self._note("an item that begins twice", index)
+        kind = wire.get("type")
+        self._items[index] = _Item(kind, wire)
+        content = wire.get("content")
+        if kind == "message" and content != []:
+            self._note("content at the beginning of an item", content)
+        elif type(kind) is str and kind in CALLS and type(wire.get(CALLS[kind])) is not str:
+            self._note("arguments at the beginning of an item", wire.get(CALLS[kind]))
+
+    def _end(self, index: int, wire: Json) -> None:
+        item = self._items.get(index)
+        if type(wire) is not dict:
+            self._note("item", wire)
+        elif item is None:
+            self._note("an item that ends before it begins", index)
+        elif item.ended:
+            self._note("an item that ends twice", index)
+        else:
+            item.ended = True
+            own, first = wire.get("id"), item.first
+            if own is not None and own != first.get("id"):
+                self._note("an item whose id changes", own)
+            identity, is_call = (
+                _identity(wire),
+                item.kind in ("function_call", "custom_tool_call"),
+            )
+            if (
+                identity != _identity(first)
+                or own != first.get("id")
+                or (is_call and wire.get("name") != first.get("name"))
+            ):
+                self._note("an item that ends as another", wire)
+            elif identity in self._ended:
+                self._note("an item with the id of another", wire)
+            self._ended.add(identity)
+
+    def _read_in_item(self, index: int, kind: str, event: dict[str, Json]) -> None:
+        item = self._items.get(index)
+        if item is None or item.ended:
+            self._note(f"{kind} of no open item", index)
+            item = item or _Item("message", {})
+        elif (own := event.get("item_id")) is not None and own != item.first.get("id"):
+            self._note("an item whose id changes", own)
+        name, _, step = kind.rpartition(".")
+        if kind == _PART:
+            self._begin_part(item, event.get("part"))
+        elif name in PIECES and (step == "delta" or kind == _TEXT_DONE):
+            self._read_piece(item, kind, event)
+
+    def _begin_part(self, item: _Item, part: Json) -> None:
+        kind = part.get("type") if type(part) is dict else None
+        if item.kind == "message":
+            item.parts.append(str(kind))
+        if type(part) is not dict:
+            self._note("part", part)
+        elif item.kind == "message" and type(kind) is not str:
+            self._note("part.type", kind)
+        elif kind == "output_text" and type(part.get("text")) is not str:
+            self._note("part.text", part.get("text"))
+
+    def _read_piece(self, item: _Item, kind: str, event: dict[str, Json]) -> None:
+        name, _, step = kind.rpartition(".")
+        part, owner = PIECES[name]
+        text = event.get("delta" if step == "delta" else "text")
+        if type(text) is not str:
+            self._note(f"text of {kind}", text)
+        if item.kind != owner:
+            self._note(f"{kind} of another item", item.kind)
+        elif owner == "message":
+            number = event.get("content_index")
+            if type(number) is not int or not 0 <= number < len(item.parts):
+                self._note(f"content_index of {kind}", number)
+            elif item.parts[number] != part:
+                self._note(f"{kind} of another part", item.parts[number])
+            if step == "delta":
+                item.pieced.add(str(number))
+            elif text and str(number) not in item.pieced:
+                self._note("a text without its pieces")
+
+
+def _are_objects(value: Json) -> bool:
+    return type(value) is list and all(type(item) is dict for item in value)
+
+
+def _identity(item: dict[str, Json]) -> str:
+    """Return the values that OpenAI's client takes for the identity of an item."""
+    kind = item.get("type")
+    by_call = kind in (*CALLS, "shell_call", "shell_call_output")
+    return repr((kind, None if by_call else item.get("id"), item.get("call_id")))
 
 
 def variants_in(body: bytes, frames: Sequence[Frame], oddities: Oddities) -> list[str]:
@@ -53,95 +273,15 @@ def fault_of(request: Request | None, frames: Sequence[Frame]) -> str:
 
 
 def _of_responses(messages: list[dict[str, Any]], ended: list[str]) -> list[str]:
-    variants = set()
-    if not is_in_order(messages):
-        variants.add("events out of order")
-    if _has_text_without_part(messages):
-        variants.add("text without content_part.added")
+    oddities = Oddities()
+    order = Order(oddities)
+    for message in messages:
+        if type(kind := message.get("type")) is str:
+            order.read(kind, message)
+    variants = {_VARIANTS[odd.name] for odd in oddities if odd.name in _VARIANTS}
     if "[DONE]" in ended:
         variants.add("[DONE] after the events of a response")
-    return sorted(variants | {*_of_items(messages)})
-
-
-def _of_items(messages: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the forms of items that proxies send and OpenAI does not."""
-    ids: dict[Json, Json] = {}
-    pieces: set[tuple[Json, Json]] = set()
-    for message in messages:
-        kind, index = message.get("type"), _key(message.get("output_index"))
-        part = (index, _key(message.get("content_index")))
-        item, response = message.get("item"), message.get("response")
-        own = item.get("id") if isinstance(item, dict) else message.get("item_id")
-        if kind == f"{_ITEM}added":
-            ids[index] = own
-        elif own is not None and own != ids.get(index, own):
-            yield "an item whose id changes"
-        if kind in _TEXT:
-            pieces.add(part)
-        elif kind == "response.output_text.done":
-            if ids and message.get("text") and part not in pieces:
-                yield "a text without its pieces"
-        elif (
-            kind == "response.completed"
-            and ids
-            and isinstance(response, dict)
-            and not response.get("output")
-        ):
-            yield "a response that ends without its items"
-
-
-def _key(index: Json) -> Json:
-    """Return an index that can be a key."""
-    return index if isinstance(index, int | str | None) else str(index)
-
-
-def is_in_order(messages: Iterable[Json]) -> bool:
-    """Return whether the events of a stream have the documented order: a beginning, items that each
-    begin, have their content and end, and one last event. Events of other types may be anywhere. A
-    resumed stream begins anywhere.
-    """
-    open_items: set[Json] = set()
-    begun = over = False
-    for message in messages:
-        kind = message.get("type") if isinstance(message, dict) else None
-        if not isinstance(message, dict) or not isinstance(kind, str) or kind in _BESIDE:
-            continue
-        index = message.get("output_index")
-        if not isinstance(index, int | None):
-            return False
-        if over:
-            return False
-        over = kind in _OVER
-        if kind == "response.created":
-            if begun:
-                return False
-            begun = True
-        elif kind == f"{_ITEM}added":
-            open_items.add(index)
-        elif kind == f"{_ITEM}done":
-            if begun and index not in open_items:
-                return False
-            open_items.discard(index)
-        elif begun and _IN_ITEM.match(kind) and index not in open_items:
-            return False
-    return True
-
-
-def _has_text_without_part(messages: list[dict[str, Any]]) -> bool:
-    """Return whether a piece of text comes before the `content_part.added` of its part. A resumed
-    stream begins anywhere.
-    """
-    parts: set[tuple[str, str]] = set()
-    begun = False
-    for message in messages:
-        kind = message.get("type")
-        begun |= kind == "response.created"
-        part = str(message.get("output_index")), str(message.get("content_index"))
-        if kind == "response.content_part.added":
-            parts.add(part)
-        elif begun and kind in _TEXT and part not in parts:
-            return True
-    return False
+    return sorted(variants)
 
 
 def _of_chat(messages: list[dict[str, Any]]) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from harness.stream.events import (
     Annotation,
@@ -32,6 +32,7 @@ from ..answer_reader import AnswerReader
 from ..provider import Answer
 from ..wire_values import give_others, is_empty, text_of
 from .items import CALLS, Item, Items, image
+from .order import BEGINNINGS, ENDS, PIECES, Order
 from .usual import REFUSED, decode_text
 
 _FINISHES: Final[dict[str, FinishClass]] = {
@@ -98,9 +99,15 @@ _TOOL_PIECES: Final[dict[str, str]] = {
 class ResponsesReader(AnswerReader):
     """One answer: see `harness.providers.provider.Normalizer`."""
 
+    strict: ClassVar[bool] = False
+    """Whether it reads as the official client does: it notes oddities, and the content of items
+    that overlap comes as on the wire.
+    """
+
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._items = Items()
+        self._items = Items(self.oddities, wait=not self.strict)
+        self._order = Order(self.oddities) if self.strict else None
         self._started = False
         self._begun = False  # the beginning of the stream came
         self._finish: str | None = None
@@ -146,6 +153,8 @@ class ResponsesReader(AnswerReader):
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
         kind = message.get("type")
+        if self._order is not None and type(kind) is str:
+            self._order.read(kind, message)
         read = _EVENTS.get(kind) if type(kind) is str else None
         if read is not None:
             read(self, message, out)
@@ -154,6 +163,8 @@ class ResponsesReader(AnswerReader):
         elif type(kind) is str and kind.startswith("response."):
             self._read_other(kind, message, out)
         elif message.get("object") == "response":
+            if self._order is not None:
+                self._order.read_whole()
             self._read_response(message, out)
         elif message.get("error") is not None or (self._answer.failed and not self._errors):
             self._error(message, out)
@@ -161,6 +172,7 @@ class ResponsesReader(AnswerReader):
             self._start(out)
             out.append(Unknown(f"event {kind}", message))
         else:
+            self.oddities.note("a message without a type", message)
             out.append(Unknown("frame", message))
 
     # ---------------------------------------------------------------- events of a stream
@@ -189,7 +201,7 @@ class ResponsesReader(AnswerReader):
 
     def _piece(self, event: dict[str, Json], out: list[Event]) -> None:
         """Read a piece of a text, of reasoning or of the arguments of a call."""
-        kind, owner = _PIECES[event["type"].removesuffix(".delta")]
+        kind, owner = PIECES[event["type"].removesuffix(".delta")]
         if not self._around(event, "delta", str, out, "logprobs"):
             return
         item = self._items.find(event.get("output_index"), event.get("item_id"))
@@ -207,7 +219,7 @@ class ResponsesReader(AnswerReader):
 
     def _whole_piece(self, event: dict[str, Json], out: list[Event]) -> None:
         """Read the end of a text, of reasoning or of arguments, which repeats its pieces."""
-        kind, owner = _PIECES[event["type"].removesuffix(".done")]
+        kind, owner = PIECES[event["type"].removesuffix(".done")]
         field = _WHOLE[kind]
         if not self._around(event, field, str, out, "logprobs", "name"):
             return
@@ -396,15 +408,6 @@ class ResponsesReader(AnswerReader):
                 out.append(Finish(_FINISHES.get(word, "other"), word))
 
 
-_PIECES: Final[dict[str, tuple[str, str]]] = {
-    "response.output_text": ("output_text", "message"),
-    "response.refusal": ("refusal", "message"),
-    "response.reasoning_summary_text": ("summary_text", "reasoning"),
-    "response.reasoning_text": ("reasoning_text", "reasoning"),
-    "response.function_call_arguments": ("function_call", "function_call"),
-    "response.custom_tool_call_input": ("custom_tool_call", "custom_tool_call"),
-}
-"""The name of an event, without its last word → the part that it has a piece of, and its item."""
 _WHOLE: Final = {
     **dict.fromkeys(("output_text", "summary_text", "reasoning_text"), "text"),
     "refusal": "refusal",
@@ -415,13 +418,10 @@ _WHOLE: Final = {
 _BEGINNINGS: Final = frozenset({"response.created", "response.queued"})
 
 _EVENTS: Final[dict[str, Callable[[ResponsesReader, dict[str, Any], list[Event]], None]]] = {
-    **{f"{name}.delta": ResponsesReader._piece for name in _PIECES},
-    **{f"{name}.done": ResponsesReader._whole_piece for name in _PIECES},
+    **{f"{name}.delta": ResponsesReader._piece for name in PIECES},
+    **{f"{name}.done": ResponsesReader._whole_piece for name in PIECES},
     **dict.fromkeys(
-        (
-            *("response.created", "response.queued", "response.in_progress"),
-            *("response.completed", "response.incomplete", "response.failed"),
-        ),
+        (*BEGINNINGS, *ENDS),
         ResponsesReader._response,
     ),
     "response.output_item.added": ResponsesReader._item_added,
