@@ -28,8 +28,7 @@ _JOINS: Final = "{value}; the official client joins the events by the index of a
 _READ: Final = ("response.content_part.added", "response.output_text.done")
 """The events in an item that the client reads, beside the pieces."""
 _HARMLESS: Final = (
-    *("unknown", "a second response.created", "an item whose id changes"),
-    "a text without its pieces",
+    *("a second response.created", "an item whose id changes", "a text without its pieces"),
     "a response that ends without its items",
 )
 _TYPES: Final = (
@@ -104,7 +103,7 @@ class OpenAIResponses(WireView):
     def _sentence(self, name: str) -> str | None:
         kind = name.split()[0 if name.startswith("response.") else -1]
         is_read = kind in _READ or kind.endswith(".delta") or kind not in IN_ITEM
-        if name in _HARMLESS or not is_read:
+        if name in _HARMLESS or name.startswith("unknown ") or not is_read:
             return None
         way = _JOINS if "index" in name or "open item" in name else "{value}"
         return self.faults.get(name, f"{name}: {way}")
