@@ -14,7 +14,14 @@ from msgspec.structs import replace as with_fields
 from harness.adapters import RunOptions
 from harness.facts import Facts
 from harness.pipeline.replay import Trace, choose_provider, frames_of
-from harness.providers import GENERATE_CONTENT, PROVIDERS, Answer, Provider, declared_tools
+from harness.providers import (
+    GENERATE_CONTENT,
+    PROVIDERS,
+    Answer,
+    Normalizer,
+    Provider,
+    declared_tools,
+)
 from harness.providers.provider import oddities_of
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
@@ -68,7 +75,7 @@ class Reading:
         replayed = trace.answer if trace and not self.exchange.header("content-encoding") else None
         if trace and replayed and provider.oracle is None and not replayed.tool_code:
             return provider.facts_of(trace.steps, with_fields(replayed, tool_code=self._tool_code))
-        return self._read(self.body)
+        return self._read(self.body, self._normalizer)
 
     @cached_property
     def readable(self) -> Facts | None:
@@ -116,11 +123,18 @@ class Reading:
     def _oddities(self) -> Oddities:
         if self.trace is not None:
             return self.trace.oddities
-        normalizer = self.provider.normalizer(self.provider.answer(self.exchange, None, None))
-        for frame in self.frames:
-            normalizer.feed(frame)
-        return oddities_of(normalizer)
+        if self.provider.oracle is None:
+            _ = self.facts  # its reading notes them
+        else:
+            for frame in self.frames:
+                self._normalizer.feed(frame)
+        return oddities_of(self._normalizer)
 
-    def _read(self, body: bytes) -> Facts:
+    @cached_property
+    def _normalizer(self) -> Normalizer:
+        """The reader of the whole body, if no adapter of ours has run."""
+        return self.provider.normalizer(self.provider.answer(self.exchange, None, False))
+
+    def _read(self, body: bytes, normalizer: Normalizer | None = None) -> Facts:
         answer: Answer = self.provider.answer(self.exchange, None, self._tool_code)
-        return self.provider.read_facts(body, answer, self.exchange.end)
+        return self.provider.read_facts(body, answer, self.exchange.end, normalizer)

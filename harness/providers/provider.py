@@ -388,16 +388,22 @@ class Provider:
         end = "cut" if fault and exchange.end not in INTERRUPTED else exchange.end
         return self.read_facts(body or exchange.body, self.answer(exchange, None, tool_code), end)
 
-    def read_facts(self, body: bytes, answer: Answer, end: End) -> Facts:
-        """Return the account of a whole body, after content decoding."""
+    def read_facts(
+        self, body: bytes, answer: Answer, end: End, normalizer: Normalizer | None = None
+    ) -> Facts:
+        """Return the account of a whole body, after content decoding, which this normalizer, or a
+        new one, reads.
+        """
         if self.oracle is not None:
             return self.oracle(body, answer, end)
-        return self.facts_of(self.steps(body, answer, end), answer)
+        return self.facts_of(self.steps(body, answer, end, normalizer), answer)
 
-    def steps(self, body: bytes, answer: Answer, end: End) -> Iterator[Step]:
+    def steps(
+        self, body: bytes, answer: Answer, end: End, normalizer: Normalizer | None = None
+    ) -> Iterator[Step]:
         """Yield the frames of a whole body with their events, and the end."""
         # As events, a call in ``<tool_code>`` has no text any more.
-        normalizer = self.normalizer(with_fields(answer, tool_code=False))
+        normalizer = normalizer or self.normalizer(with_fields(answer, tool_code=False))
         # No message is longer than the body, so the framer raises no error.
         framer = (self.framer if 200 <= answer.status < 300 else DocumentFramer)(len(body))
         for frame in (*framer.feed(body), *framer.close()):
