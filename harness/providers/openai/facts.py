@@ -130,7 +130,6 @@ class ResponsesFacts(EventFacts):
         if event.begins:
             self._part = len(self.facts.thoughts)
         super()._reasoning(event)
-        self.facts.ends_in_thought = True
         if event.signature is not None:
             self._secret = event.signature
             self.facts.signed_places.append(len(self.facts.text))
@@ -163,7 +162,7 @@ class ResponsesFacts(EventFacts):
 
     def _code(self, event: Code | CodeResult) -> None:
         self.facts.code += 1
-        self.facts.add_opaque("code", event.code if isinstance(event, Code) else event.output)
+        self.facts.add_opaque("code", event.raw.get("code" if isinstance(event, Code) else "logs"))
 
     def _server_tool(self, event: ServerCall | ServerResult) -> None:
         note_tool(self.facts, event.raw)
