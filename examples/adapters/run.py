@@ -137,7 +137,8 @@ def key_of(peer: Peer, arguments: list[str]) -> str:
     whole = hashlib.sha256(json.dumps([suite_name(), arguments, peer]).encode())
     folder = HERE / peer.folder
     own = (*folder.glob("shim.*"), *folder.glob("config.yaml"))
-    for path in (HERE / peer.lock, *sorted(HERE.glob("*_client.py")), HERE / "program.mjs", *own):
+    shared = (*sorted(HERE.glob("*_client.py")), *sorted(HERE.glob("*.mjs")))
+    for path in (HERE / peer.lock, *shared, *own):
         whole.update(hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()
 

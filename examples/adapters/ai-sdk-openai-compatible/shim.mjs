@@ -1,8 +1,9 @@
 // @ai-sdk/openai-compatible through the AI SDK: `streamText` and `generateText`, with tools that are not run.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { generateText, jsonSchema, streamText, tool } from 'ai';
+import { Output, generateText, jsonSchema, streamText, tool } from 'ai';
 
-import { answer } from '../program.mjs';
+import { READS, firstOf, messagesOf, settingsOf } from '../ai_sdk.mjs';
+import { answer, given } from '../program.mjs';
 
 function asked(at) {
   const gemini = createOpenAICompatible({
@@ -10,23 +11,32 @@ function asked(at) {
     apiKey: 'none',
     baseURL: `${at.base_url}/v1beta/openai`,
     includeUsage: true,
+    supportsStructuredOutputs: true,
   });
   return {
     model: gemini(at.model),
     maxRetries: 0,
     onError: () => {}, // the errors come as parts of the stream
+    ...settingsOf(at),
+    providerOptions: { gemini: given({ reasoningEffort: at.thinking.effort }) },
+    ...outputOf(at),
     tools: Object.fromEntries(
       at.tools.map(({ name, description, parameters }) => [
         name,
-        tool({ description, inputSchema: jsonSchema(parameters) }),
+        tool({ description, inputSchema: jsonSchema(parameters ?? { type: 'object', properties: {} }) }),
       ]),
     ),
   };
 }
 
+function outputOf({ output }) {
+  if (!output) return {};
+  return { output: output.schema ? Output.object({ schema: jsonSchema(output.schema), name: output.name }) : Output.json() };
+}
+
 async function replay(at, say) {
   if (!at.stream) {
-    const whole = await generateText({ ...asked(at), prompt: at.prompt });
+    const whole = await generateText({ ...asked(at), messages: firstOf(at) });
     const { content, usage, finishReason, rawFinishReason, providerMetadata } = whole;
     say({ content, usage, finishReason, rawFinishReason, providerMetadata }, [
       ...content.flatMap(facts),
@@ -34,14 +44,15 @@ async function replay(at, say) {
     ]);
     return;
   }
-  for await (const part of streamText({ ...asked(at), prompt: at.prompt }).fullStream) {
+  for await (const part of streamText({ ...asked(at), messages: firstOf(at) }).fullStream) {
     const { request, ...native } = part; // `request` is the whole request
     say(native, facts(part));
   }
 }
 
 async function converse(at) {
-  const messages = [{ role: 'user', content: at.prompt }];
+  if (at.turns === 1) return send(at, messagesOf(at, 'google'));
+  const messages = firstOf(at);
   const ask = at.stream ? streamText : generateText;
   const first = ask({ ...asked(at), messages });
   const { toolCalls, response } = at.stream ? first : await first;
@@ -54,7 +65,13 @@ async function converse(at) {
   );
   if (results.length) messages.push({ role: 'tool', content: results });
   else if (!calls.length) messages.push({ role: 'user', content: at.say });
-  await streamText({ ...asked(at), messages }).consumeStream();
+  await streamText({ ...asked(at), messages: at.stored ? JSON.parse(JSON.stringify(messages)) : messages }).consumeStream();
+}
+
+async function send(at, messages) {
+  if (at.stream) {
+    for await (const { type, error } of streamText({ ...asked(at), messages }).fullStream) if (type === 'error') throw error;
+  } else await generateText({ ...asked(at), messages });
 }
 
 function facts(part) {
@@ -79,6 +96,7 @@ await answer({
   from: import.meta.url,
   providers: ['openai-compat'],
   thoughts: false, // it reads other fields
+  reads: [...READS, 'output', 'stored', 'thinking.effort'],
   replay,
   converse,
 });

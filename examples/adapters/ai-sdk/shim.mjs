@@ -1,8 +1,9 @@
 // @ai-sdk/google through the AI SDK: `streamText` and `generateText`, with tools that are not run.
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
-import { generateText, jsonSchema, streamText, tool } from 'ai';
+import { Output, generateText, jsonSchema, streamText, tool } from 'ai';
 
-import { answer } from '../program.mjs';
+import { READS, firstOf, messagesOf, settingsOf } from '../ai_sdk.mjs';
+import { answer, given } from '../program.mjs';
 
 function asked(at) {
   const google = createGoogleGenerativeAI({ apiKey: 'none', baseURL: `${at.base_url}/v1beta` });
@@ -10,19 +11,49 @@ function asked(at) {
     model: google(at.model),
     maxRetries: 0,
     onError: () => {}, // the errors come as parts of the stream
-    providerOptions: { google: { thinkingConfig: { includeThoughts: true } } },
-    tools: Object.fromEntries(
-      at.tools.map(({ name, description, parameters }) => [
+    ...settingsOf(at),
+    ...outputOf(at),
+    providerOptions: { google: options(at) },
+    tools: Object.fromEntries([
+      ...at.server_tools.flatMap(Object.entries).flatMap(([name, value]) => SERVER_TOOLS[name]?.(google.tools, value) ?? []),
+      ...at.tools.map(({ name, description, parameters }) => [
         name,
-        tool({ description, inputSchema: jsonSchema(parameters) }),
+        tool({ description, inputSchema: jsonSchema(parameters ?? { type: 'object', properties: {} }) }),
       ]),
-    ),
+    ]),
   };
+}
+
+const SERVER_TOOLS = {
+  googleSearch: (tools, value) => [['google_search', tools.googleSearch(value)]],
+  codeExecution: (tools, value) => [['code_execution', tools.codeExecution(value)]],
+  urlContext: (tools, value) => [['url_context', tools.urlContext(value)]],
+  googleMaps: (tools, value) => [['google_maps', tools.googleMaps(value)]],
+  fileSearch: (tools, value) => [['file_search', tools.fileSearch(value)]],
+};
+
+function options({ thinking, google, thoughts }) {
+  return given({
+    thinkingConfig: given({
+      includeThoughts: thinking.shown || thoughts || null,
+      thinkingBudget: thinking.budget,
+      thinkingLevel: google.thinking_level?.toLowerCase(),
+    }),
+    safetySettings: google.safety && Object.entries(google.safety).map(([category, threshold]) => ({ category, threshold })),
+    labels: google.labels,
+    serviceTier: google.tier,
+    cachedContent: google.cached,
+  });
+}
+
+function outputOf({ output }) {
+  if (!output) return {};
+  return { output: output.schema ? Output.object({ schema: jsonSchema(output.schema), name: output.name }) : Output.json() };
 }
 
 async function replay(at, say) {
   if (!at.stream) {
-    const whole = await generateText({ ...asked(at), prompt: at.prompt });
+    const whole = await generateText({ ...asked(at), messages: firstOf(at) });
     const { content, usage, finishReason, rawFinishReason, providerMetadata } = whole;
     say({ content, usage, finishReason, rawFinishReason, providerMetadata }, [
       ...content.flatMap(facts),
@@ -30,14 +61,15 @@ async function replay(at, say) {
     ]);
     return;
   }
-  for await (const part of streamText({ ...asked(at), prompt: at.prompt }).fullStream) {
+  for await (const part of streamText({ ...asked(at), messages: firstOf(at) }).fullStream) {
     const { request, ...native } = part; // `request` is the whole request
     say(native, facts(part));
   }
 }
 
 async function converse(at) {
-  const messages = [{ role: 'user', content: at.prompt }];
+  if (at.turns === 1) return send(at, messagesOf(at, 'google'));
+  const messages = firstOf(at);
   const ask = at.stream ? streamText : generateText;
   const first = ask({ ...asked(at), messages });
   const { toolCalls, response } = at.stream ? first : await first;
@@ -51,7 +83,13 @@ async function converse(at) {
   messages.push(
     results.length ? { role: 'tool', content: results } : { role: 'user', content: at.say },
   );
-  await streamText({ ...asked(at), messages }).consumeStream();
+  await streamText({ ...asked(at), messages: at.stored ? JSON.parse(JSON.stringify(messages)) : messages }).consumeStream();
+}
+
+async function send(at, messages) {
+  if (at.stream) {
+    for await (const { type, error } of streamText({ ...asked(at), messages }).fullStream) if (type === 'error') throw error;
+  } else await generateText({ ...asked(at), messages });
 }
 
 function facts(part) {
@@ -70,4 +108,10 @@ function facts(part) {
   return [{ finish: part.rawFinishReason ?? part.finishReason ?? null }, ...counts];
 }
 
-await answer({ module: '@ai-sdk/google', from: import.meta.url, replay, converse });
+await answer({
+  module: '@ai-sdk/google',
+  from: import.meta.url,
+  reads: [...READS, 'server_tools', 'output', 'stored', 'google', 'thinking.budget', 'thinking.shown'],
+  replay,
+  converse,
+});

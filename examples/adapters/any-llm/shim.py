@@ -1,8 +1,14 @@
 """any-llm's `completion` with its gemini provider: OpenAI's chunks."""
 
 import json
+import sys
+from pathlib import Path
 
 from any_llm import completion
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from chat_client import first_of, messages_of, options_of
 
 from harness.facts import Call, Finish, Text, Thought, Usage
 
@@ -11,12 +17,16 @@ VERSION_OF = "any-llm-sdk"
 
 def replay(at):
     calls = {}
-    for answer in _ask(at, [{"role": "user", "content": at.prompt}]):
+    for answer in _ask(at, first_of(at)):
         yield answer, list(_facts(answer, at.stream, calls))
 
 
 def converse(at):
-    messages, message, calls = [{"role": "user", "content": at.prompt}], {"role": "assistant"}, {}
+    if at.turns == 1:
+        list(_ask(at, messages_of(at, _signed, file="file_data")))
+        return
+    messages, message, calls = first_of(at), {"role": "assistant"}, {}
+    stored = at.stored
     for answer in _ask(at, messages):
         for choice in answer.choices:
             piece = choice.delta if at.stream else choice.message
@@ -34,29 +44,30 @@ def converse(at):
     ]
     if calls:
         message["tool_calls"] = list(calls.values())
-    list(_ask(at, [*messages, message, *(results or [{"role": "user", "content": at.say}])]))
+    messages += [message, *(results or [{"role": "user", "content": at.say}])]
+    list(_ask(at, json.loads(json.dumps(messages)) if stored else messages))
+
+
+def _signed(signature):
+    return {"extra_content": {"google": {"thought_signature": signature}}}
 
 
 def _ask(at, messages):
-    tools = [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-            },
-        }
-        for tool in at.tools
-    ]
+    asked = options_of(at)
+    native = [dict(tool) for tool in at.server_tools if "retrieval" not in tool]
+    asked["tools"] = [*asked.get("tools", ()), *native] or None
+    if effort := at.thinking.get("effort"):
+        asked["reasoning_effort"] = effort
+    if tier := at.google.get("tier"):
+        asked["service_tier"] = tier
     answer = completion(
         model=at.model,
         provider="gemini",
         api_base=at.base_url,
         api_key="none",
         messages=messages,
-        tools=tools or None,
         stream=at.stream,
+        **asked,
     )
     return answer if at.stream else [answer]
 

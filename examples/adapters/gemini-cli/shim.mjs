@@ -45,6 +45,7 @@ async function replay(at, say) {
 }
 
 async function converse(at) {
+  if (at.turns === 1) return replay(at, () => {});
   await inSession(at, async (gemini) => {
     const results = [];
     for await (const { type, value } of send(gemini, at, [{ text: at.prompt }])) {
@@ -79,4 +80,4 @@ function facts({ type, value }) {
   return [{ finish: String(value.reason) }, ...(usage ? [{ usage }] : [])];
 }
 
-await answer({ module: '@google/gemini-cli-core', from: import.meta.url, replay, converse });
+await answer({ module: '@google/gemini-cli-core', from: import.meta.url, reads: ['prompt'], replay, converse });

@@ -1,7 +1,14 @@
 """google-adk: its `Gemini` model, without the agent that would run the tools."""
 
+import sys
+from pathlib import Path
+
 from google.adk.models import Gemini, LlmRequest
 from google.genai import types
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from genai_client import config_of, contents_of
 
 from harness.facts import Call, Error, Finish, Text, Thought, Usage
 
@@ -22,7 +29,11 @@ async def replay(at):
 
 
 async def converse(at):
-    contents = [types.UserContent(at.prompt)]
+    if at.turns == 1:
+        async for _ in _ask(at, contents_of(at)):
+            pass
+        return
+    contents, stored = [types.UserContent(at.prompt)], at.stored
     async for answer in _ask(at, list(contents)):
         if not answer.partial and answer.content:
             contents.append(answer.content)
@@ -39,22 +50,15 @@ async def converse(at):
         if part.function_call
     ]
     contents.append(types.UserContent(results or at.say))
+    if stored:
+        saved = [content.model_dump_json(exclude_none=True) for content in contents]
+        contents = [types.Content.model_validate_json(text) for text in saved]
     async for _ in _ask(at, contents):
         pass
 
 
 def _ask(at, contents):
-    tools = [
-        types.FunctionDeclaration(
-            name=tool.name, description=tool.description, parameters_json_schema=tool.parameters
-        )
-        for tool in at.tools
-    ]
-    config = types.GenerateContentConfig(
-        tools=[types.Tool(function_declarations=tools)] if tools else None,
-        thinking_config=types.ThinkingConfig(include_thoughts=True),
-    )
-    request = LlmRequest(model=at.model, contents=contents, config=config)
+    request = LlmRequest(model=at.model, contents=contents, config=config_of(at))
     return Gemini(model=at.model, base_url=at.base_url).generate_content_async(request, at.stream)
 
 

@@ -1,7 +1,9 @@
 // @google/genai: `generateContentStream` and `generateContent`, and a chat for two turns.
 import { GoogleGenAI } from '@google/genai';
 
-import { answer } from '../program.mjs';
+import { answer, given } from '../program.mjs';
+
+const MODES = { auto: 'AUTO', none: 'NONE', required: 'ANY' };
 
 function client(at) {
   return new GoogleGenAI({ apiKey: 'none', httpOptions: { baseUrl: at.base_url } });
@@ -11,16 +13,95 @@ function config(at) {
   const functionDeclarations = at.tools.map(({ name, description, parameters }) => ({
     name,
     description,
-    parametersJsonSchema: parameters,
+    parametersJsonSchema: parameters ?? undefined,
   }));
+  const { settings, thinking, google, output } = at;
+  const native = at.server_tools.filter((tool) => !('retrieval' in tool)); // it is only on Vertex AI
+  const tools = [...(functionDeclarations.length ? [{ functionDeclarations }] : []), ...native];
+  const both = functionDeclarations.length && native.length;
+  const calling = at.choice && {
+    mode: MODES[at.choice] ?? 'ANY',
+    ...(at.choice.name ? { allowedFunctionNames: [at.choice.name] } : {}),
+  };
+  return given({
+    systemInstruction: at.system || null,
+    tools: tools.length ? tools : null,
+    toolConfig:
+      calling || both
+        ? given({ functionCallingConfig: calling, includeServerSideToolInvocations: both ? true : null })
+        : null,
+    thinkingConfig: given({
+      includeThoughts: thinking.shown || at.thoughts || null,
+      thinkingBudget: thinking.budget,
+      thinkingLevel: google.thinking_level,
+    }),
+    temperature: settings.temperature,
+    topP: settings.top_p,
+    topK: settings.top_k,
+    maxOutputTokens: settings.max_tokens,
+    seed: settings.seed,
+    stopSequences: settings.stop,
+    presencePenalty: settings.presence_penalty,
+    frequencyPenalty: settings.frequency_penalty,
+    responseMimeType: output ? 'application/json' : null,
+    responseJsonSchema: output?.schema,
+    safetySettings: google.safety && Object.entries(google.safety).map(([category, threshold]) => ({ category, threshold })),
+    labels: google.labels,
+    serviceTier: google.tier,
+    cachedContent: google.cached,
+  });
+}
+
+function content(message) {
+  if (message.system) return { role: 'user', parts: [{ text: message.system }] }; // it has no later system text
+  if (message.results) return { role: 'user', parts: message.results.map(result) };
+  const [[role, parts]] = Object.entries(message);
+  return { role, parts: parts.map(part) };
+}
+
+function part(words) {
+  if (typeof words === 'string') return { text: words };
+  if ('thought' in words) {
+    const own = (words.maker ?? 'google') === 'google';
+    return given({ text: words.thought, thought: true, thoughtSignature: own ? words.signature : null });
+  }
+  if (words.call) {
+    const { id, name, arguments: args, signature } = words.call;
+    return given({ functionCall: { id, name, args }, thoughtSignature: signature });
+  }
+  const [medium] = Object.values(words);
+  const video = given({
+    startOffset: medium.start === undefined ? null : `${medium.start}s`,
+    endOffset: medium.end === undefined ? null : `${medium.end}s`,
+    fps: medium.fps,
+  });
+  return given({
+    fileData: medium.url ? { fileUri: medium.url, mimeType: medium.type } : null,
+    inlineData: medium.data ? { data: medium.data, mimeType: medium.type } : null,
+    mediaResolution: medium.detail ? { level: `MEDIA_RESOLUTION_${medium.detail.toUpperCase()}` } : null,
+    videoMetadata: Object.keys(video).length ? video : null,
+  });
+}
+
+function result({ call, name, value, parts, failed }) {
+  const text = parts?.filter((each) => typeof each === 'string').join('');
+  const media = parts?.filter((each) => typeof each !== 'string').map((each) => part(each));
   return {
-    thinkingConfig: { includeThoughts: true },
-    ...(functionDeclarations.length ? { tools: [{ functionDeclarations }] } : {}),
+    functionResponse: given({
+      id: call,
+      name,
+      response: { [failed ? 'error' : 'output']: parts ? text : value },
+      parts: media?.length ? media : null,
+    }),
   };
 }
 
 async function replay(at, say) {
-  const asked = { model: at.model, contents: at.prompt, config: config(at) };
+  await ask(at, at.prompt, say);
+}
+
+async function ask(at, contents, say) {
+  const asked = { model: at.model, contents, config: config(at) };
   const { models } = client(at);
   if (!at.stream) {
     const whole = await models.generateContent(asked);
@@ -30,12 +111,17 @@ async function replay(at, say) {
 }
 
 async function converse(at) {
-  const chat = client(at).chats.create({ model: at.model, config: config(at) });
+  if (at.turns === 1) return ask(at, at.messages.map(content), () => {});
+  let chat = client(at).chats.create({ model: at.model, config: config(at) });
   const calls = [];
   const send = (message) => (at.stream ? chat.sendMessageStream({ message }) : chat.sendMessage({ message }));
   const first = await send(at.prompt);
   if (at.stream) for await (const piece of first) calls.push(...callsOf(piece));
   else calls.push(...callsOf(first));
+  if (at.stored) {
+    const history = JSON.parse(JSON.stringify(chat.getHistory()));
+    chat = client(at).chats.create({ model: at.model, config: config(at), history });
+  }
   const results = calls.map(({ id, name }, index) => ({
     functionResponse: { id: id ?? undefined, name, response: { output: at.results[index] } },
   }));
@@ -73,4 +159,13 @@ function facts(piece) {
   return stated;
 }
 
-await answer({ module: '@google/genai', from: import.meta.url, replay, converse });
+await answer({
+  module: '@google/genai',
+  from: import.meta.url,
+  reads: [
+    ...['prompt', 'system', 'messages', 'tools', 'server_tools', 'choice', 'output', 'settings', 'google', 'stored'],
+    ...['thinking.budget', 'thinking.shown'],
+  ],
+  replay,
+  converse,
+});

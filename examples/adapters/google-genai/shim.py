@@ -1,7 +1,14 @@
 """google-genai, called as by its users: `generate_content(_stream)`, and a chat for two turns."""
 
+import sys
+from pathlib import Path
+
 from google import genai
 from google.genai import types
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from genai_client import config_of, contents_of
 
 from harness.facts import Call, Finish, Text, Thought, Usage
 
@@ -9,22 +16,21 @@ VERSION_OF = "google-genai"
 
 
 def replay(at):
-    client = _client(at)  # the reference keeps it open: a collected client closes its connection
-    asked = {"model": at.model, "contents": at.prompt, "config": _config(at)}
-    answers = (
-        client.models.generate_content_stream(**asked)
-        if at.stream
-        else [client.models.generate_content(**asked)]
-    )
-    for answer in answers:
-        yield answer, list(_facts(answer))
+    yield from _answers(at, [types.UserContent(at.prompt)])
 
 
 def converse(at):
+    if at.turns == 1:
+        list(_answers(at, contents_of(at)))
+        return
     client = _client(at)
-    chat = client.chats.create(model=at.model, config=_config(at))
+    chat = client.chats.create(model=at.model, config=config_of(at))
     answers = chat.send_message_stream(at.prompt) if at.stream else [chat.send_message(at.prompt)]
     calls = [fact for answer in answers for fact in _facts(answer) if isinstance(fact, Call)]
+    if at.stored:
+        saved = [content.model_dump_json(exclude_none=True) for content in chat.get_history()]
+        history = [types.Content.model_validate_json(text) for text in saved]
+        chat = client.chats.create(model=at.model, config=config_of(at), history=history)
     results = [
         types.Part(
             function_response=types.FunctionResponse(
@@ -36,22 +42,20 @@ def converse(at):
     list(chat.send_message_stream(results or at.say))
 
 
+def _answers(at, contents):
+    client = _client(at)  # the reference keeps it open: a collected client closes its connection
+    asked = {"model": at.model, "contents": contents, "config": config_of(at)}
+    answers = (
+        client.models.generate_content_stream(**asked)
+        if at.stream
+        else [client.models.generate_content(**asked)]
+    )
+    for answer in answers:
+        yield answer, list(_facts(answer))
+
+
 def _client(at):
     return genai.Client(api_key="none", http_options=types.HttpOptions(base_url=at.base_url))
-
-
-def _config(at):
-    tools = [
-        types.FunctionDeclaration(
-            name=tool.name, description=tool.description, parameters_json_schema=tool.parameters
-        )
-        for tool in at.tools
-    ]
-    return types.GenerateContentConfig(
-        tools=[types.Tool(function_declarations=tools)] if tools else None,
-        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-        thinking_config=types.ThinkingConfig(include_thoughts=True),
-    )
 
 
 def _facts(answer):

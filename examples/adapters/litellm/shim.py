@@ -2,10 +2,16 @@
 
 import json
 import os
+import sys
+from pathlib import Path
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it downloads prices
 
 import litellm
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from chat_client import first_of, messages_of, options_of
 
 from harness.facts import Call, Finish, Text, Thought, Usage
 
@@ -16,12 +22,15 @@ litellm.suppress_debug_info = True
 
 def replay(at):
     calls = {}
-    for answer in _ask(at, [{"role": "user", "content": at.prompt}]):
+    for answer in _ask(at, first_of(at)):
         yield answer, list(_facts(answer, at.stream, calls))
 
 
 def converse(at):
-    messages = [{"role": "user", "content": at.prompt}]
+    if at.turns == 1:
+        list(_ask(at, messages_of(at, _signed, file="file_id")))
+        return
+    messages, stored = first_of(at), at.stored
     answers = list(_ask(at, messages))
     answer = litellm.stream_chunk_builder(answers, messages=messages) if at.stream else answers[0]
     message = answer.choices[0].message
@@ -34,30 +43,45 @@ def converse(at):
         }
         for call in message.tool_calls or ()
     ]
-    list(_ask(at, messages + (results or [{"role": "user", "content": at.say}])))
+    messages += results or [{"role": "user", "content": at.say}]
+    list(_ask(at, json.loads(json.dumps(messages)) if stored else messages))
+
+
+def _signed(signature):
+    return {"provider_specific_fields": {"thought_signature": signature}}
 
 
 def _ask(at, messages):
-    tools = [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-            },
-        }
-        for tool in at.tools
-    ]
+    asked, google = options_of(at), at.google
+    native = [dict(tool) for tool in at.server_tools]
+    if native and "tools" in asked:
+        asked["include_server_side_tool_invocations"] = True
+    asked["tools"] = [*asked.get("tools", ()), *native] or None
+    effort, budget = at.thinking.get("effort"), at.thinking.get("budget")
+    if budget is not None:
+        asked["thinking"] = {"type": "enabled", "budget_tokens": budget}
+    elif effort or at.thinking.get("shown") or at.thoughts:
+        asked["reasoning_effort"] = effort or "low"
+    given = {
+        "top_k": at.settings.get("top_k"),
+        "safety_settings": [
+            {"category": category, "threshold": threshold}
+            for category, threshold in google.get("safety", {}).items()
+        ]
+        or None,
+        "labels": google.get("labels"),
+        "cached_content": google.get("cached"),
+        "service_tier": google.get("tier"),
+    }
     answer = litellm.completion(
         model=f"gemini/{at.model}",
         api_base=f"{at.base_url}/v1beta",
         api_key="none",
         messages=messages,
-        tools=tools or None,
-        reasoning_effort="low",
         drop_params=True,  # for models without thoughts
         num_retries=0,
+        **asked,
+        **{name: value for name, value in given.items() if value is not None},
         **({"stream": True, "stream_options": {"include_usage": True}} if at.stream else {}),
     )
     return answer if at.stream else [answer]

@@ -5,8 +5,12 @@ shim redirects its HTTP client, httpx, to the recording, and the recorded events
 an array.
 """
 
+import base64
+import json
+
 import httpx
 import llm
+from llm.parts import ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from llm_gemini import GeminiPro
 
 from harness.facts import Call, Finish, Text, Thought, Usage
@@ -45,6 +49,10 @@ def replay(at):
 
 
 def converse(at):
+    if at.turns == 1:
+        messages = [_message(at, message) for message in at.messages]
+        _conversation(at).prompt(messages=messages, **_asked(at)).text()
+        return
     conversation = _conversation(at)
     results = [
         llm.ToolResult(
@@ -56,6 +64,48 @@ def converse(at):
     ]
     next_text = None if results else at.say
     conversation.prompt(next_text, tool_results=results or None, **_asked(at)).text()
+
+
+def _message(at, message):
+    if "system" in message:
+        return llm.system(message["system"])
+    if "results" in message:
+        return llm.tool_message(*(_result(at, result) for result in message["results"]))
+    ((role, parts),) = message.items()
+    make = llm.assistant if role == "model" else llm.user
+    return make(*(_part(at, part) for part in parts))
+
+
+def _part(at, part):
+    match part:
+        case str():
+            return TextPart(part)
+        case {"thought": text}:
+            return ReasoningPart(text)
+        case {"call": call}:
+            signed = None
+            if "signature" in call:
+                signed = {"gemini": {"thoughtSignature": call["signature"]}}
+            return ToolCallPart(
+                call["name"], call["arguments"], call["id"], provider_metadata=signed
+            )
+    (medium,) = part.values()
+    if "start" in medium or "detail" in medium or "googleapis" in medium.get("url", ""):
+        at.skip("it has no details of media, and no files of Google")
+    data = base64.b64decode(medium["data"]) if "data" in medium else None
+    return llm.Attachment(type=medium["type"], url=medium.get("url"), content=data)
+
+
+def _result(at, result):
+    if "parts" in result:
+        at.skip("it has no results with media")
+    value = result["value"]
+    return ToolResultPart(
+        result["name"],
+        value if isinstance(value, str) else json.dumps(value),
+        result["call"],
+        exception=str(value) if result.get("failed") else None,
+    )
 
 
 def _conversation(at):
@@ -72,7 +122,13 @@ def _conversation(at):
         return response
 
     httpx.HTTPTransport.handle_request = send
-    return GeminiPro(at.model, can_thinking_budget=True).conversation()
+    model = GeminiPro(
+        at.model,
+        can_thinking_budget=True,
+        thinking_levels=["minimal", "low", "medium", "high"],
+        can_schema=True,
+    )
+    return model.conversation()
 
 
 class _Array(httpx.SyncByteStream):
@@ -102,4 +158,20 @@ class _Array(httpx.SyncByteStream):
 
 def _asked(at):
     tools = [llm.Tool(tool.name, tool.description, tool.parameters) for tool in at.tools]
-    return {"tools": tools or None, "key": "none"}
+    settings, output, level = at.settings, at.output, at.google.get("thinking_level")
+    options = {
+        "temperature": settings.get("temperature"),
+        "top_p": settings.get("top_p"),
+        "top_k": settings.get("top_k"),
+        "max_output_tokens": settings.get("max_tokens"),
+        "json_object": True if output and output.schema is None else None,
+        "thinking_budget": at.thinking.get("budget"),
+        "thinking_level": level and level.lower(),
+    }
+    return {
+        "tools": tools or None,
+        "system": at.system or None,
+        "schema": output.schema if output else None,
+        "key": "none",
+        **{name: value for name, value in options.items() if value is not None},
+    }

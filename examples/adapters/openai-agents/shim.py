@@ -1,7 +1,16 @@
 """openai-agents: `OpenAIChatCompletionsModel`, whose events and items are those of Responses."""
 
+import json
+import sys
+from pathlib import Path
+
 from agents import FunctionTool, ModelSettings, ModelTracing, OpenAIChatCompletionsModel
 from openai import AsyncOpenAI
+from openai.types.shared import Reasoning
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from chat_client import google_of
 
 from harness.facts import Call, Finish, Text, Usage
 
@@ -36,7 +45,12 @@ async def replay(at):
 
 
 async def converse(at):
-    items = [{"role": "user", "content": at.prompt}]
+    if at.turns == 1:
+        items = [each for message in at.messages for each in _items(at, message)]
+        async for _ in _ask(at, items):
+            pass
+        return
+    items, stored = [{"role": "user", "content": at.prompt}], at.stored
     async for event in _ask(at, items):
         last = event
     output = (last.response if at.stream else last).output
@@ -51,22 +65,90 @@ async def converse(at):
     ]
     items += [item.model_dump(exclude_none=True) for item in output]
     items += results or [{"role": "user", "content": at.say}]
-    async for _ in _ask(at, items):
+    async for _ in _ask(at, json.loads(json.dumps(items)) if stored else items):
         pass
+
+
+def _items(at, message):
+    """The items of Responses, of which it makes messages."""
+    match message:
+        case {"system": text}:
+            yield {"role": "system", "content": text}
+        case {"user": parts}:
+            yield {"role": "user", "content": [_content(at, part) for part in parts]}
+        case {"model": parts}:
+            for part in parts:
+                if isinstance(part, str):
+                    yield {"role": "assistant", "content": part}
+                elif "call" in part:
+                    call = part["call"]
+                    yield {
+                        "type": "function_call",
+                        "call_id": call["id"],
+                        "name": call["name"],
+                        "arguments": json.dumps(call["arguments"]),
+                    }
+        case {"results": results}:
+            for result in results:
+                yield {
+                    "type": "function_call_output",
+                    "call_id": result["call"],
+                    "output": _output(at, result),
+                }
+
+
+def _output(at, result):
+    if "parts" in result:
+        return [_content(at, part) for part in result["parts"]]
+    value = {"error": result["value"]} if result.get("failed") else result["value"]
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _content(at, part):
+    if isinstance(part, str):
+        return {"type": "input_text", "text": part}
+    ((kind, medium),) = part.items()
+    if kind == "video" or (kind == "audio" and "data" not in medium):
+        at.skip("its items have no videos")
+    place = medium.get("url") or f"data:{medium['type']};base64,{medium['data']}"
+    if kind == "image":
+        detail = medium.get("detail", "auto")
+        return {"type": "input_image", "image_url": place, "detail": detail}
+    if kind == "audio":
+        sound = {"data": medium["data"], "format": medium["type"].removeprefix("audio/")}
+        return {"type": "input_audio", "input_audio": sound}
+    file = {"file_url": place} if "url" in medium else {"file_data": place}
+    return {"type": "input_file", "filename": medium.get("name", "file"), **file}
 
 
 async def _ask(at, items):
     client = AsyncOpenAI(api_key="none", base_url=f"{at.base_url}/v1beta/openai", max_retries=0)
     model = OpenAIChatCompletionsModel(at.model, client)
+    given, choice, effort = at.settings, at.choice, at.thinking.get("effort")
+    rest = {name: given.get(name) for name in ("stop", "seed")}
+    rest = {name: value for name, value in rest.items() if value is not None}
+    google = google_of(at)
+    settings = ModelSettings(
+        include_usage=True,
+        temperature=given.get("temperature"),
+        top_p=given.get("top_p"),
+        max_tokens=given.get("max_tokens"),
+        presence_penalty=given.get("presence_penalty"),
+        frequency_penalty=given.get("frequency_penalty"),
+        tool_choice=choice["name"] if isinstance(choice, dict) else choice,
+        reasoning=Reasoning(effort=effort) if effort else None,
+        extra_args=rest or None,
+        extra_body={"extra_body": {"google": google}} if google else None,
+    )
     asked = {
-        "system_instructions": None,
+        "system_instructions": at.system or None,
         "input": items,
-        "model_settings": ModelSettings(include_usage=True),
+        "model_settings": settings,
         "tools": [
             FunctionTool(
                 tool.name,
                 tool.description or "",
-                tool.parameters,
+                tool.parameters or {"type": "object", "properties": {}},
                 _not_run,
                 strict_json_schema=False,
             )

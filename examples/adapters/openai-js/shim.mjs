@@ -1,6 +1,7 @@
 // openai at Google's OpenAI-compatible endpoint: `chat.completions.stream` and `create`.
 import OpenAI from 'openai';
 
+import { READS, firstOf, googleOf, messagesOf, optionsOf } from '../chat.mjs';
 import { answer } from '../program.mjs';
 
 function completions(at) {
@@ -9,21 +10,18 @@ function completions(at) {
 }
 
 function asked(at, messages) {
-  const tools = at.tools.map(({ name, description, parameters }) => ({
-    type: 'function',
-    function: { name, description, parameters },
-  }));
+  const google = googleOf(at);
   return {
     model: at.model,
     messages,
-    extra_body: { google: { thinking_config: { include_thoughts: true } } },
-    ...(tools.length ? { tools } : {}),
+    ...optionsOf(at),
+    ...(Object.keys(google).length ? { extra_body: { google } } : {}),
     ...(at.stream ? { stream_options: { include_usage: true } } : {}),
   };
 }
 
 async function replay(at, say) {
-  const messages = [{ role: 'user', content: at.prompt }];
+  const messages = firstOf(at);
   if (!at.stream) {
     const whole = await completions(at).create(asked(at, messages));
     return say(whole, facts(whole));
@@ -49,10 +47,9 @@ async function replay(at, say) {
 }
 
 async function converse(at) {
-  const messages = [{ role: 'user', content: at.prompt }];
-  const whole = at.stream
-    ? await completions(at).stream(asked(at, messages)).finalChatCompletion()
-    : await completions(at).create(asked(at, messages));
+  if (at.turns === 1) return send(at, messagesOf(at));
+  const messages = firstOf(at);
+  const whole = await send(at, messages);
   const { message } = whole.choices[0];
   const results = (message.tool_calls ?? []).map(({ id }, index) => ({
     role: 'tool',
@@ -60,7 +57,13 @@ async function converse(at) {
     content: at.results[index],
   }));
   messages.push(message, ...(results.length ? results : [{ role: 'user', content: at.say }]));
-  await completions(at).create(asked({ ...at, stream: false }, messages));
+  await send({ ...at, stream: false }, at.stored ? JSON.parse(JSON.stringify(messages)) : messages);
+}
+
+async function send(at, messages) {
+  return at.stream
+    ? completions(at).stream(asked(at, messages)).finalChatCompletion()
+    : completions(at).create(asked(at, messages));
 }
 
 function facts({ choices, usage }) {
@@ -92,4 +95,4 @@ function call({ id, function: { name, arguments: json } }) {
   return { call: { id: id ?? null, name, arguments: json } };
 }
 
-await answer({ module: 'openai', from: import.meta.url, providers: ['openai-compat'], replay, converse });
+await answer({ module: 'openai', from: import.meta.url, providers: ['openai-compat'], reads: READS, replay, converse });

@@ -1,16 +1,23 @@
 """openai at Google's OpenAI-compatible endpoint: `chat.completions.stream` and `create`."""
 
+import json
+import sys
+from pathlib import Path
+
 from openai import OpenAI
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from chat_client import first_of, google_of, messages_of, options_of
 
 from harness.facts import Call, Finish, Text, Thought, Usage
 
 VERSION_OF = "openai"
 PROVIDERS = ("openai-compat",)
-THOUGHTS = {"extra_body": {"google": {"thinking_config": {"include_thoughts": True}}}}
 
 
 def replay(at):
-    messages = [{"role": "user", "content": at.prompt}]
+    messages = first_of(at)
     if not at.stream:
         whole = _client(at).create(**_asked(at, messages))
         yield whole, list(_facts(whole))
@@ -30,7 +37,10 @@ def replay(at):
 
 
 def converse(at):
-    messages = [{"role": "user", "content": at.prompt}]
+    if at.turns == 1:
+        _send(at, messages_of(at, _signed))
+        return
+    messages, stored = first_of(at), at.stored
     if at.stream:
         with _stream(at, messages) as stream:
             message = stream.get_final_completion().choices[0].message
@@ -42,7 +52,19 @@ def converse(at):
         for call in message.tool_calls or ()
     ]
     messages += results or [{"role": "user", "content": at.say}]
-    _client(at).create(**_asked(at, messages))
+    _client(at).create(**_asked(at, json.loads(json.dumps(messages)) if stored else messages))
+
+
+def _send(at, messages):
+    if at.stream:
+        with _stream(at, messages) as stream:
+            stream.until_done()
+    else:
+        _client(at).create(**_asked(at, messages))
+
+
+def _signed(signature):
+    return {"extra_content": {"google": {"thought_signature": signature}}}
 
 
 def _client(at):
@@ -55,19 +77,12 @@ def _stream(at, messages):
 
 
 def _asked(at, messages):
-    tools = [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.description or "",
-                "parameters": tool.parameters,
-            },
-        }
-        for tool in at.tools
-    ]
-    asked = {"model": at.model, "messages": messages, "extra_body": THOUGHTS}
-    return {**asked, "tools": tools} if tools else asked
+    asked = {"model": at.model, "messages": messages, **options_of(at)}
+    if effort := at.thinking.get("effort"):
+        asked["reasoning_effort"] = effort
+    if google := google_of(at):
+        asked["extra_body"] = {"extra_body": {"google": google}}
+    return asked
 
 
 def _facts(answer):
