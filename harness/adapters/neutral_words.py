@@ -5,10 +5,11 @@ The words are those of the questions; the page docs/what-is-asked.md describes t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from harness.providers import json_schema
 from harness.stream.prompt import (
     AnyPart,
     Call,
@@ -136,7 +137,7 @@ def _result(result: Result, base_url: str) -> Words:
 def _tool(tool: Function | ServerTool) -> Words:
     if isinstance(tool, ServerTool):
         return {"provider": tool.kind} if tool.kind else {"provider": "", "raw": dict(tool.raw)}
-    schema: Mapping[str, Any] | None = tool.schema.value if tool.schema else None
+    schema = json_schema(dict(tool.schema.value)) if tool.schema else None
     words = {"name": tool.name, "description": tool.description or "", "parameters": schema}
     return words if tool.strict is None else {**words, "strict": tool.strict}
 
@@ -152,7 +153,8 @@ def _output(prompt: Prompt) -> Any:
         return None
     if prompt.format.schema is None:
         return "json"
-    return {"name": prompt.format.name or "answer", "schema": dict(prompt.format.schema.value)}
+    schema = json_schema(dict(prompt.format.schema.value))
+    return {"name": prompt.format.name or "answer", "schema": schema}
 
 
 def _thinking(prompt: Prompt) -> Words:

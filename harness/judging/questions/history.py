@@ -182,15 +182,18 @@ def _has(result: Result, wanted: Json) -> bool:
 
 
 def _forms(value: Any) -> Iterator[Json]:
-    """Yield a value, and what an adapter may have put under its keys."""
+    """Yield a value, and what an adapter may have put under its keys, or in a list of blocks."""
     yield value
     inner = value.values() if isinstance(value, Mapping) else [value]
     for each in inner:
         yield each
+        if isinstance(each, Mapping):
+            yield from each.values()
         if isinstance(each, list):
             yield "\n".join(
                 str(item.get("text", "")) if isinstance(item, dict) else str(item) for item in each
             )
+            yield from (part for item in each if isinstance(item, dict) for part in item.values())
 
 
 def _is_form(wanted: Json, form: Json) -> bool:

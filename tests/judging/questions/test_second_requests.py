@@ -22,6 +22,7 @@ from harness.judging.results import Result
 from harness.pipeline.replay import frames_of
 from harness.project.recordings import load_recording
 from harness.project.suite import CASSETTES
+from harness.stream.prompt import Function
 
 Body = dict[str, Any]
 QUESTIONS: Final = {question.name: question for question in own_questions() if question.turns == 2}
@@ -108,6 +109,18 @@ def test_a_conversation_begins_with_the_recorded_request(cassette: str) -> None:
 
     assert asked
     assert not later
+
+
+def test_the_schemas_of_a_recorded_request_are_json_schemas() -> None:
+    question = replace(QUESTIONS["stored-history"], recordings=("gemini-api/parallel-calls",))
+    adapter = Adapter(name="faithful", model="facts", run=lambda exchange, options: Output([]))
+    item, *_ = plan_questions([question], ["gemini-api"], load, adapter)
+    [recorded] = [tool for tool in item.asked.prompt.tools if isinstance(tool, Function)]
+    [tool] = question_words(item.asked, ADDRESS)["tools"]
+
+    assert recorded.schema is not None
+    assert recorded.schema.value["type"] == "OBJECT"
+    assert tool["parameters"]["type"] == "object"
 
 
 def no_temperature(body: Body) -> None:
