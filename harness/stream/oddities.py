@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from .json_codec import Json
 
 
@@ -35,21 +37,21 @@ class Oddity(NamedTuple):
     """The odd value, or the message or block that is odd."""
 
 
-class Oddities:
+class Oddities(Struct):
     """The oddities of one answer: the first of each name, so that a long answer has few."""
 
-    def __init__(self) -> None:
-        self.place = 0
-        """The offset of the frame that is being read."""
-        self._first: dict[str, Oddity] = {}
+    place: int = 0
+    """The offset of the frame that is being read."""
+    first: dict[str, Oddity] = {}
+    """The first oddity of each name, in wire order."""
 
     def note(self, name: str, value: Json = None) -> None:
         """Note an oddity of the frame that is being read."""
-        if name not in self._first:
-            self._first[name] = Oddity(name, self.place, value)
+        if name not in self.first:
+            self.first[name] = Oddity(name, self.place, value)
 
     def __iter__(self) -> Iterator[Oddity]:
-        return iter(self._first.values())
+        return iter(self.first.values())
 
     def __contains__(self, name: str) -> bool:
-        return name in self._first
+        return name in self.first
