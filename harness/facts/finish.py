@@ -35,6 +35,7 @@ CONTINUATION: Final = frozenset(
         "reconnection_required",
         "pause_turn",
         "compaction",
+        "IN_PROGRESS",
     }
 )
 """The reasons, of all wires, for an answer that continues in another response."""
@@ -43,7 +44,7 @@ FINISH_WORDS: Final[Mapping[FinishClass, frozenset[str]]] = {
     "stop": frozenset(
         {
             *("STOP", "END_TURN", "STOP_SEQUENCE", "EOS", "EOS_TOKEN"),
-            *("COMPLETED", "COMPLETE", "DONE", "FINISH", "SUCCESS", "RESULT"),
+            *("COMPLETED", "COMPLETE", "DONE", "FINISH", "SUCCESS", "RESULT", "TURN_COMPLETE"),
             *CALL_WORDS,
         }
     ),

@@ -344,8 +344,7 @@ class _Frames:
         self.exchange = run.exchange
         self.encoding = answer.headers.get("content-encoding")
         self.cuts = run.cuts
-        answered = 200 <= run.exchange.status < 300
-        self.framer = (run.provider.framer if answered else DocumentFramer)(run.max_frame)
+        self.framer = (DocumentFramer if answer.failed else run.provider.framer)(run.max_frame)
         self.fault = ""
         """The reason why the body could not be framed to its end, or empty."""
         self.read = -1

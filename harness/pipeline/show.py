@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Any
 
 from harness.cassettes import Cassette, Exchange
 from harness.cassettes.redaction.redactor import redact_url
@@ -103,6 +104,12 @@ def _fact(event: ev.Event) -> str:
             return f"finish {raw}"
         case ev.Blocked(reason=reason):
             return f"blocked {reason}"
+        case ev.Mark(name="sent", raw=dict(message)):
+            return f"sent {', '.join(message)}"
+        case ev.Metadata(name=name, raw=raw) if (words := _transcript(raw)) is not None:
+            return f"{name} {short_json(words)}"
+        case ev.Notice(severity=severity, message=message):
+            return f"notice {severity} {message}".rstrip()
         case ev.Annotation(name=name) | ev.Metadata(name=name) | ev.Mark(name=name):
             return name
         case ev.Error(code=code, status=status):
@@ -112,6 +119,12 @@ def _fact(event: ev.Event) -> str:
         case ev.Unknown(where=where):
             return f"unknown: {where}"
     return ""
+
+
+def _transcript(raw: dict[str, Any]) -> str | None:
+    """Return the text of a transcript of a session; None for another fact."""
+    (value,) = raw.values() if len(raw) == 1 else (None,)
+    return value.get("text") if isinstance(value, dict) else None
 
 
 def _number(count: int | None) -> str:

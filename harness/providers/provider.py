@@ -405,7 +405,7 @@ class Provider:
         # As events, a call in ``<tool_code>`` has no text any more.
         normalizer = normalizer or self.normalizer(with_fields(answer, tool_code=False))
         # No message is longer than the body, so the framer raises no error.
-        framer = (self.framer if 200 <= answer.status < 300 else DocumentFramer)(len(body))
+        framer = (DocumentFramer if answer.failed else self.framer)(len(body))
         for frame in (*framer.feed(body), *framer.close()):
             yield frame, normalizer.feed(frame)
         yield None, normalizer.close(end)

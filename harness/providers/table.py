@@ -16,6 +16,7 @@ MODULES: Final = (
     "openai_compat",
     "anthropic",
     "openai",
+    "live",
     "gemini_cli",
 )
 """The modules or folders of the providers, in the order of reports and of detection. Each has its

@@ -57,7 +57,9 @@ class Metadata(Event, tag="metadata"):
     name: str
     """``model``, ``id``, ``created``, ``model_status``, ``trace_id``, ``credits``, ``envelope``,
     ``session``, ``status``, ``echo`` (the prompt, sent back) or ``snapshot`` (a final repetition of
-    the answer that differs from the pieces; an equal one gives no event).
+    the answer that differs from the pieces; an equal one gives no event). Of a session:
+    ``input_transcript``, ``interim_transcript``, ``output_transcript``, ``interrupted``,
+    ``cancelled`` (calls whose results nobody wants), ``resumption``, ``voice_activity``, ``close``.
     """
     raw: dict[str, Json]
     """The wire's object with only that field (``{"createTime": "…"}``)."""
@@ -166,11 +168,12 @@ class BlockEnd(Event, tag="block_end"):
 
 
 class Mark(Event, tag="mark"):
-    """A message without content: ``keep_alive``, the ``end`` of the stream, or a ``signature`` that
-    the wire repeats with another value. No event model has to carry it.
+    """A message without content of the answer: ``keep_alive``, the ``end`` of the stream, a
+    ``signature`` that the wire repeats with another value, ``generation_complete`` (of a turn), or
+    ``sent``, a message of the client in a session. No event model has to carry it.
     """
 
-    name: Literal["keep_alive", "end", "signature"]
+    name: Literal["keep_alive", "end", "signature", "generation_complete", "sent"]
     raw: Json
     """The wire's message; of a ``signature``, the item and its index."""
 

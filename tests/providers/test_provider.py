@@ -25,6 +25,7 @@ def test_reports_show_the_providers_in_the_order_of_the_table() -> None:
         "openai-compat",
         "anthropic",
         "openai",
+        "live",
         "gemini-cli",
     ]
     assert [name for name in PROVIDERS if name in shipped] == shipped

@@ -1,0 +1,35 @@
+"""The Live API (BidiGenerateContent): sessions over a WebSocket, each connection one exchange."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from harness.stream.websocket import MessageFramer, is_log
+
+from ..gemini.request import VENDOR
+from ..provider import FirstMessages, Identity, Provider
+from .facts import LiveFacts
+from .messages import is_session
+from .normalizer import LiveNormalizer
+
+NAME: Final = "live"
+_URL: Final = re.compile(r"\bBidiGenerateContent(?:Constrained)?$")
+
+
+def _detect(first: FirstMessages) -> Identity | None:
+    if is_log(first.body) and is_session(first.body):
+        return Identity(NAME, generates=True, streamed=True)
+    return None
+
+
+PROVIDER: Final = Provider(
+    name=NAME,
+    title="Live API",
+    normalizer=LiveNormalizer,
+    facts_reader=LiveFacts,
+    stored_url=_URL,
+    detect=_detect,
+    framer=MessageFramer,
+    vendor=VENDOR,
+)
