@@ -61,7 +61,7 @@ class ResponsesFacts(EventFacts):
         super().__init__(answer)
         self._part = 0
         self._block = ""
-        """The type of the block that began last."""
+        """The type of the open block; "" if none is open."""
         self._before = 0
         """The number of pieces of arguments before the open call."""
         self._items: list[dict[str, Json]] = []
@@ -97,6 +97,7 @@ class ResponsesFacts(EventFacts):
             self.facts.ends_in_thought = True
 
     def _block_end(self, event: BlockEnd) -> None:
+        self._block = ""
         if (place := self._places.get(event.index)) is not None:
             self._items[place] = event.raw["item"]
         if self._secret:
@@ -130,6 +131,8 @@ class ResponsesFacts(EventFacts):
         if event.begins:
             self._part = len(self.facts.thoughts)
         super()._reasoning(event)
+        if self._block != "message":  # perhaps the beginning of its item is missing
+            self.facts.ends_in_thought = True
         if event.signature is not None:
             self._secret = event.signature
             self.facts.signed_places.append(len(self.facts.text))
@@ -215,8 +218,7 @@ def _count(facts: Facts, event: Usage) -> None:
 
 def is_item(raw: dict[str, Json]) -> bool:
     """Return whether an object is an item or a part of one that this wire passes on unchanged."""
-    kind = raw.get("type")
-    return kind in SERVER_CALLS or kind in SERVER_RESULTS or kind in (*_CODE, _PARTIAL_IMAGE)
+    return raw.get("type") in (*SERVER_CALLS, *SERVER_RESULTS, *_CODE, _PARTIAL_IMAGE)
 
 
 def read_item(raw: dict[str, Json]) -> Facts:

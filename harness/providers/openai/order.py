@@ -121,7 +121,7 @@ class Order:
 
     def _read_response(self, kind: str, event: dict[str, Json]) -> None:
         response = event.get("response")
-        self._over = self._over or kind in ENDS
+        self._over |= kind in ENDS
         if type(response) is not dict:
             self._note("response", response)
             return
@@ -180,15 +180,9 @@ class Order:
             own, first = wire.get("id"), item.first
             if own is not None and own != first.get("id"):
                 self._note("an item whose id changes", own)
-            identity, is_call = (
-                _identity(wire),
-                item.kind in ("function_call", "custom_tool_call"),
-            )
-            if (
-                identity != _identity(first)
-                or own != first.get("id")
-                or (is_call and wire.get("name") != first.get("name"))
-            ):
+            identity = _identity(wire)
+            named = ("id", "name") if str(item.kind) in CALLS else ("id",)
+            if identity != _identity(first) or any(wire.get(n) != first.get(n) for n in named):
                 self._note("an item that ends as another", wire)
             elif identity in self._ended:
                 self._note("an item with the id of another", wire)
