@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.facts import Finding, plain_base64
+from msgspec.structs import replace as with_fields
+
+from harness.facts import Facts, Finding, call_value, plain_base64
 from harness.stream.json_codec import Json, same_json
 from harness.stream.prompt import AnyPart, Call, Prompt, Result, Text, Thinking
 
-from .comparison import TOKEN, Comparison, all_parts, found, red, short
+from .comparison import TOKEN, Comparison, all_parts, found, red, short, value_at
 
 
 def calls_of(prompt: Prompt) -> list[Call]:
@@ -48,7 +50,9 @@ def compare_calls(both: Comparison) -> Iterator[Finding]:
         sentence = f"a call of {rest[0].name} was not asked for"
         yield found("calls", "wrong", sentence, None, rest[0].name, at=("", rest[0].place))
     elif order != [each for each in calls_of(both.sent.prompt) if each in order]:
-        yield found("calls", "wrong", "the calls are sent in another order")
+        names, sent = ([call.name for call in calls] for calls in (asked, order))
+        at = (asked[0].place, calls_of(both.sent.prompt)[0].place)
+        yield found("calls", "wrong", "the calls are sent in another order", names, sent, at=at)
 
 
 def _are_texts(both: Comparison, calls: list[Call]) -> bool:
@@ -218,3 +222,36 @@ def _has_failed(result: Result) -> bool:
 def _json(value: Any) -> Any:
     """Return JSON data as plain dicts and lists."""
     return json.loads(json.dumps(value, default=str))
+
+
+def with_places(finding: Finding, answer: Facts, sent: Prompt, body: Json) -> Finding:
+    """Return a red finding about an answer that is sent back, with the value of the answer, and the
+    part of the request that has it or is nearest to it.
+    """
+    at = (finding.place.call or 0) - 1
+    results = results_of(sent) if finding.subject == "results" else []
+    parts = (results or calls_of(sent))[at : at + 1] if at >= 0 else results
+    near = [part.place for part in parts]
+    near += [each.place for each in sent.messages if each.role == "assistant"]
+    near += [each.place for each in reversed(sent.messages)]
+    values: dict[str, list[Json]] = {
+        "ids": [call_id for call_id, _ in answer.marks],
+        "signatures": [signature for _, signature in answer.marks],
+        "other_signatures": [value for kind, value in answer.signatures if kind != "call"],
+        "text": [answer.text],
+    }
+    own = values.get(finding.subject) or [call_value(*call) for call in answer.calls]
+    is_one = at < len(own) and (at >= 0 or len(own) == 1)
+    asked = f"answer.{finding.subject}" + (f"[{at}]" if at >= 0 else "")
+    path = near[0] if near else ""
+    place = with_fields(finding.place, asked=asked, sent=path)
+    filled = with_fields(finding, place=place)
+    for name, value in (
+        ("wire", own[max(at, 0)] if is_one else own),
+        ("adapter", value_at(body, path)),
+    ):
+        if getattr(finding, name) is None:
+            # a sentence that shows the side keeps it
+            shown = with_fields(filled, **{name: value})
+            filled = shown if shown.sentence == finding.sentence else filled
+    return filled

@@ -28,6 +28,7 @@ from ..aspect_run import JudgedExchange, LossUse, items_with_second_turn, judge_
 from ..decide import decide
 from ..results import Result as Row
 from .comparison import Comparison, SentPrompt, all_parts, found, functions_of
+from .history import with_places
 from .prompt_comparison import asked_aspects, compare_prompts
 from .question import Question
 from .wire_form import body_of, without_place
@@ -344,7 +345,12 @@ def _judged_second(
     request.
     """
     first = Transcript(asks_thoughts=reaction.asks_thoughts, doubles=reaction.doubles)
-    findings = judge_history(recorded.reading, adapter, body, first, use)
+    reading = recorded.reading
+    sent = reading.provider.prompt_of(body)
+    findings = [
+        with_places(finding, reading.facts, sent, body) if finding.red else finding
+        for finding in judge_history(reading, adapter, body, first, use)
+    ]
     asked = AskedExchange(recorded.exchange, recorded.reading.options, turn=2)
     return [*findings, judge_request(request, asked, adapter)]
 

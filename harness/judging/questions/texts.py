@@ -51,11 +51,12 @@ def compare_system(both: Comparison) -> Iterator[Finding]:
             at = (piece.place, places[0] if places else "")
             yield found("system", red(places), f"text {words} is {fact}", piece.text, at=at)
         elif joined.count(words) > 1:
-            yield found("system", "wrong", f"text {words} is sent twice", piece.text)
+            at = (piece.place, next(iter(both.places_of(words)), ""))
+            yield found("system", "wrong", f"text {words} is sent twice", piece.text, at=at)
         elif start < last and not later:
-            yield found(
-                "system", "wrong", f"text {words} is sent before an earlier one", piece.text
-            )
+            at = (piece.place, next(iter(both.places_of(words)), ""))
+            sentence = f"text {words} is sent before an earlier one"
+            yield found("system", "wrong", sentence, piece.text, at=at)
         else:
             last = start
 

@@ -16,6 +16,7 @@ from harness.adapters.gateway import GATEWAY_WIRES
 from harness.adapters.next_request import next_request
 from harness.cassettes import Cassette
 from harness.facts import Skipped
+from harness.judging.explain import evidence_lines
 from harness.judging.questions.question import Question, own_questions
 from harness.judging.questions.run import judge_questions, plan_questions
 from harness.judging.results import Result
@@ -144,3 +145,36 @@ def test_what_the_wire_has_no_place_for_is_not_asked_in_the_second_request() -> 
     assert [finding.note for finding in cell.findings if finding.verdict == "not_asked"] == [
         "Anthropic Messages has no place for it: seed 1789 is not sent"
     ]
+
+
+def no_call(body: Body) -> None:
+    body["messages"][1].get("tool_calls", [{}]).pop()
+
+
+def other_id(body: Body) -> None:
+    body["messages"][1].get("tool_calls", [{}])[0]["id"] = "other"
+
+
+def other_result(body: Body) -> None:
+    body["messages"][2]["content"] = "other"
+
+
+@pytest.mark.parametrize(
+    ("change", "aspect", "asked", "sent"),
+    [
+        (no_call, "calls", 'answer.calls = {"name": ', 'messages[1] = {"role": "assistant", '),
+        (other_id, "ids", 'answer.ids[0] = "call_O"', 'messages[1].tool_calls[0] = "other"'),
+        (other_result, "results", 'answer.results[0] = "result 1"', 'messages[2] = "other"'),
+    ],
+)
+def test_a_finding_about_the_answer_has_what_was_asked_and_sent_at_its_place(
+    change: Callable[[Body], None], aspect: str, asked: str, sent: str
+) -> None:
+    cell, *_ = rows(QUESTIONS["stored-history"], "openai/chat-agent", change)
+
+    [finding] = [each for each in cell.red_findings if each.subject == aspect]
+    lines = evidence_lines(cell, finding, "serve: shim:replay")
+    assert lines[0].startswith(f"  asked    {asked}")
+    assert lines[1].startswith(f"  sent     {sent}")
+    assert lines[2].startswith("  question stored-history: ")
+    assert lines[-1].endswith("--questions stored-history")
