@@ -56,7 +56,7 @@ from harness.project.folders import files_below
 from harness.project.recordings import check_number, find_recording, load_recording
 from harness.project.suite import CASSETTES, is_of_suite, suite_name
 from harness.providers import PROVIDERS
-from harness.report import Header, ReportError, Run, compare_runs, render_index
+from harness.report import JUNIT, Header, ReportError, Run, compare_runs, render_index, render_junit
 from harness.report.annotations import NAME as ANNOTATIONS
 from harness.report.annotations import annotation_lines
 from harness.report.aspect_counts import Findings
@@ -259,7 +259,7 @@ def _judge(parsed: argparse.Namespace) -> int:
                 " 'NAME = TARGET'"
             )
         plans = [
-            _plan(argument, adapters, items)
+            _plan(argument, adapters, items, asked)
             for argument, adapters in zip(parsed.targets, named, strict=True)
         ]
         planned = JudgePlan(tuple(plan.planned for plan in plans))
@@ -269,8 +269,7 @@ def _judge(parsed: argparse.Namespace) -> int:
                 results.append(_judge_one(plan, adapters, file, parsed.cuts, asked))
         except KeyboardInterrupt:
             kept = f"; {parsed.json} has them" if parsed.json else ""
-            total = sum(len(plan.items) + len(plan.answered) for plan in plans)
-            note(f"interrupted: {file.cells:,} of {plural(total, 'cell')} were judged{kept}")
+            note(f"interrupted: {file.cells:,} of {plural(file.total, 'cell')} were judged{kept}")
             return INTERRUPTED
     return _conclude(JudgeResults(tuple(results), tuple(skipped)), baseline, parsed)
 
@@ -284,12 +283,15 @@ class _Plan:
     answered: Sequence[JudgedExchange]
 
 
-def _plan(argument: str, adapters: Sequence[Adapter], items: Sequence[JudgedExchange]) -> _Plan:
+def _plan(
+    argument: str, adapters: Sequence[Adapter], items: Sequence[JudgedExchange], asked: _Asked
+) -> _Plan:
     first = adapters[0]
     target = argument if argument in ADAPTERS else read_argument(argument, adapters_of()).target
     answered = items_with_second_turn(items, first)
     cells, second_turn = (tuple(item.place for item in group) for group in (items, answered))
-    planned = PlannedAdapter(first.name, target, argument, cells, second_turn)
+    questions = asked.names if first.ask else ()
+    planned = PlannedAdapter(first.name, target, argument, cells, second_turn, questions)
     return _Plan(mask().value(planned), items, answered)
 
 
@@ -328,9 +330,10 @@ def _judge_one(
         cell = secrets.value(judged)
         file.add(cell)
         second_turn.append(cell)
-    file.begin_section("questions")
     rows = []
     planned_questions = _asked_items(first, asked, items, cells)
+    places = [secrets.value(item.blank.place) for item in planned_questions]
+    file.begin_questions(places)
     asked_use: LossUse = {}
     if planned_questions:
         from harness.judging.questions.run import judge_questions  # slow to import
@@ -367,6 +370,12 @@ class _Asked:
     faults: Sequence[ServiceFault] = ()
     whole: bool = False
     """Whether all are chosen. A selection may have none that shows a declared loss."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        questions = (question.name for question in self.questions)
+        return (*questions, *(fault.name for fault in self.faults))
 
 
 def _questions(names: Sequence[str] | None) -> _Asked:
@@ -516,6 +525,7 @@ def _write_report(results: JudgeResults, target: Path, baseline: Run | None = No
     run = run_of(results)
     files = {
         INDEX: render_index(run, baseline),
+        JUNIT: render_junit(run),
         JSON: encode_results(results).decode(),
         SUMMARY: in_markdown(map(results_text, results.adapters)),
         ANNOTATIONS: annotation_lines(cell for cell in run.results if cell.block != "variant"),
@@ -725,6 +735,8 @@ class ResultsFile:
 
     def __init__(self, path: Path | None, plan: JudgePlan, skipped: Sequence[Unjudged]) -> None:
         self.cells = 0
+        self.total = sum(len(each.cells) + len(each.second_turn) for each in plan.adapters)
+        """The number of cells that are planned so far."""
         self._plan = plan
         self._path = path
         self._file: BinaryIO | None = None
@@ -764,6 +776,12 @@ class ResultsFile:
         """End the cells of a section, and begin those of the next one."""
         self._comma = b""
         self._write(b'],"' + name.encode() + b'":[')
+
+    def begin_questions(self, places: Sequence[str]) -> None:
+        """End the cells of a section, and begin the rows of questions, which are now planned."""
+        self.total += len(places)
+        self._comma = b""
+        self._write(b'],"asked":' + json.dumps(places).encode() + b',"questions":[')
 
     def end(self, unused_losses: Sequence[str]) -> None:
         """End the cells of an adapter."""

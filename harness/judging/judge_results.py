@@ -20,6 +20,8 @@ from .results import Block, Result, ResultsError, decode_as, encode_item, unjudg
 UNKNOWN: Final = "unknown"
 """The version of an adapter that was not asked for it."""
 ENDED: Final = "the run ended before this cell was judged"
+_OF_QUESTIONS: Final = ("questions/", "faults/")
+"""The beginnings of the places of rows of questions; see `harness.judging.questions`."""
 EXPECTED: Final = "expected the JSON file that `harness judge --json` writes"
 
 
@@ -37,6 +39,10 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """The declared losses that concern some cells, but that no cell shows."""
     cells: tuple[Result, ...] = ()
     second_turn: tuple[Result, ...] = ()
+    asked: tuple[str, ...] | None = None
+    """In the file of a run: the places of all rows of questions; None if the run ended before they
+    were planned, because they depend on the cells.
+    """
     questions: tuple[Result, ...] = ()
     """The rows of the questions about its requests."""
     folder: str = ""
@@ -92,6 +98,8 @@ class PlannedAdapter(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     argument: str = ""
     cells: tuple[str, ...] = ()
     second_turn: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    """The names of the questions that an adapter that sends requests is asked."""
 
 
 class JudgePlan(Struct, frozen=True, forbid_unknown_fields=True):
@@ -173,9 +181,14 @@ def decode_results(data: bytes, name: str) -> JudgeResults:
                 f"{name}: the plan does not have the adapter {given.name}; {EXPECTED}"
             )
         adapter = given or AdapterResults(planned.name, planned.target, UNKNOWN, planned.argument)
+        places, rows = adapter.asked, adapter.questions
+        if places is None:  # the run ended before the questions, or had none
+            places = tuple(f"questions/{question}:1" for question in planned.questions)
         adapters.append(
             replace(
                 adapter,
+                asked=None,
+                questions=(*rows, *(_missing(places, rows, name) if places else ())),
                 cells=(*adapter.cells, *_missing(planned.cells, adapter.cells, name)),
                 second_turn=(
                     *adapter.second_turn,
@@ -192,6 +205,9 @@ def _missing(planned: Sequence[str], cells: Sequence[Result], name: str) -> Iter
         if cell is None:
             cassette, _, number = place.rpartition(":")
             blank = Result("error", cassette=cassette, exchange=int(number), block="documented")
+            if cassette.startswith(_OF_QUESTIONS):
+                question = cassette.rpartition("/")[2]
+                blank = replace(blank, case=question, question=question, turn="question")
             yield unjudged(blank, ENDED)
         elif cell.place != place:
             raise ResultsError(f"{name}: the plan does not have the cell {cell.place}; {EXPECTED}")

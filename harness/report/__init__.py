@@ -15,6 +15,7 @@ from .badges import badges
 from .compare import CellChange, compare_runs, count_kinds
 from .details import detail
 from .document import RESULTS, Header, Named, Run, Unread, pack, schema, unpack
+from .junit import NAME as JUNIT
 from .junit import junit
 from .layout import PlacedResult, ReportError, page_name
 from .markdown import NAME as SUMMARY
@@ -26,6 +27,7 @@ from .render import fill
 from .tally import summary
 
 __all__ = [
+    "JUNIT",
     "CellChange",
     "Header",
     "Named",
@@ -38,6 +40,7 @@ __all__ = [
     "pack",
     "render",
     "render_index",
+    "render_junit",
     "schema",
     "summary",
     "unpack",
@@ -58,7 +61,7 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
     return {
         **_pages(run, names, cells, changes),
         RESULTS: document.decode(),
-        "junit.xml": junit(cells, names.providers),
+        JUNIT: junit(cells, names.providers),
         SUMMARY: markdown(cells, names, changes, run.header),
         ANNOTATIONS: annotation_lines(cell.result for cell in cells),
         **badges(cells, names.providers, names.columns, run.header.unread),
@@ -74,6 +77,12 @@ def render_index(run: Run, baseline: Run | None = None) -> str:
     if baseline is not None:
         index["changes"] = change_list(compare_runs(baseline, run), cells, names)
     return fill("index", index, run.header.day)
+
+
+def render_junit(run: Run) -> str:
+    """Return ``junit.xml`` alone, for a run without cases."""
+    names, cells = placed(run)
+    return junit(cells, names.providers)
 
 
 def _pages(

@@ -43,7 +43,7 @@ def _merged(before: AdapterResults, after: AdapterResults) -> AdapterResults:
         suite=after.suite if after.suite == before.suite else "",
         cells=_merged_cells(before.cells, after.cells),
         second_turn=_merged_cells(before.second_turn, after.second_turn),
-        questions=_merged_cells(before.questions, after.questions),
+        questions=_merged_questions(before.questions, after.questions),
     )
     shown = {
         finding.wire
@@ -61,6 +61,15 @@ def _merged_cells(before: Sequence[Result], after: Sequence[Result]) -> tuple[Re
         if cell.judged or cell.place not in cells:
             cells[cell.place] = cell
     return tuple(cells.values())
+
+
+def _merged_questions(before: Sequence[Result], after: Sequence[Result]) -> tuple[Result, ...]:
+    """Return the rows of both. A question that one run has judged is not missing, although the
+    other one ended before it knew its rows.
+    """
+    rows = _merged_cells(before, after)
+    judged = {row.question for row in rows if row.judged}
+    return tuple(row for row in rows if row.judged or row.question not in judged)
 
 
 def compared_runs(base: JudgeResults, head: JudgeResults) -> list[tuple[Run, Run]]:

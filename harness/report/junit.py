@@ -1,7 +1,7 @@
 """Results as JUnit XML: a suite per provider, a test case per cell, without time or host.
 
 JUnit has fewer verdicts than we have. Cells that are known failing, not carried, not run or
-unreviewed become skipped test cases with their verdict as the message.
+unreviewed become skipped test cases with their verdict as the message, and so do red variants.
 """
 
 from __future__ import annotations
@@ -18,10 +18,15 @@ from harness.stream.printable import excerpt, printable_lines
 from .layout import PlacedResult
 from .tally import column
 
+NAME: Final = "junit.xml"
 MAX_FINDINGS: Final = 5
 """Findings of a cell that are listed."""
 MAX_DETAILS: Final = 4000
 """Characters of the details of a cell."""
+
+
+_GROUPS: Final = {"first": "recordings", "second": "second turn", "question": "questions"}
+"""Turn → the class name of the cells without a spec."""
 
 
 def junit(cells: Sequence[PlacedResult], providers: Mapping[str, str]) -> str:
@@ -51,6 +56,8 @@ def _kind(result: Result) -> str:
         # JUnit has no warnings, so a warning is a passed test with output.
         case "passed" | "warning":
             return ""
+        case "failed" | "error" if result.block == "variant":
+            return "skipped"  # never red
         case "failed" | "fixed":
             return "failure"
         case "error":
@@ -60,8 +67,9 @@ def _kind(result: Result) -> str:
 
 
 def _case(result: Result) -> Element:
-    is_question = result.turn == "question"
-    label, group = (result.label, "questions") if is_question else (result.case, result.spec)
+    label, group = result.case, result.spec
+    if not group:  # of `harness judge`, or a question
+        label, group = result.label, _GROUPS[result.turn]
     name = printable_lines(f"{label}[{column(result)}]")
     case = Element("testcase", {"classname": printable_lines(group), "name": name})
     if result.verdict == "passed":

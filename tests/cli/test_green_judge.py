@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -232,3 +233,67 @@ def test_the_harness_says_that_it_read_the_wire() -> None:
     assert "shop: the harness read the wire for it in 9 cells." in output
     page = Path("page/index.html").read_text(encoding="utf-8")
     assert "shop: the harness read the wire for it in 9 cells." in page
+
+
+ASKS = """
+import json, urllib.request
+from harness.facts import Finish, Text
+
+def replay(at):
+    body = {"contents": [{"role": "user", "parts": [{"text": at.prompt}]}]}
+    if at.settings.get("seed"):
+        body["generationConfig"] = {"seed": at.settings["seed"]}
+    method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
+    url = f"{at.base_url}/v1beta/models/{at.model}:{method}"
+    with urllib.request.urlopen(url, json.dumps(body).encode()) as answer:
+        yield answer.read().decode(), [Text("Oslo"), Finish("STOP")]
+"""
+
+
+def ask(*arguments: str) -> tuple[int, str]:
+    write("shim.py", ASKS)
+    named = ("--questions", "settings-zero", "settings-values")
+    return run("judge", "shop = serve: shim:replay", *named, "--json", "cells.json", *arguments)
+
+
+def test_questions_that_a_run_did_not_reach_are_errors() -> None:
+    ask("--cassettes", "answers.yaml")
+    whole = document()
+    [planned], [adapter] = whole["plan"]["adapters"], whole["adapters"]
+    rows = [
+        f"questions/gemini-api/{name}:{number}"
+        for name in ("settings-zero", "settings-values")
+        for number in (1, 2)
+    ]
+    assert planned["questions"] == ["settings-zero", "settings-values"]
+    assert adapter["asked"] == rows
+
+    adapter["questions"] = adapter["questions"][:1]
+    write("part.json", json.dumps(whole))
+    del adapter["asked"], adapter["questions"]
+    write("before.json", json.dumps(whole))
+
+    for name, judged in (("part.json", "10 of 13"), ("before.json", "9 of 11")):
+        status, output = run("judge", name, "--report", "page")
+        assert status == 1
+        assert f"{judged} cells were judged" in output
+    missing = document("page/judge.json")["adapters"][0]["questions"]
+    assert [(row["question"], row["turn"]) for row in missing] == [
+        ("settings-zero", "question"),
+        ("settings-values", "question"),
+    ]
+    for order in (("before.json", "cells.json"), ("cells.json", "part.json", "before.json")):
+        run("judge", *order, "--report", "page")
+        questions = document("page/judge.json")["adapters"][0]["questions"]
+        assert not any(row.get("missing") for row in questions)
+
+
+def test_a_report_has_each_cell_in_junit() -> None:
+    assert ask("--cassettes", "answers.yaml:1", "--report", "page")[0] == 1
+    [suite] = ElementTree.parse("page/junit.xml").getroot()
+    assert suite.attrib == {
+        "name": "Gemini API", "tests": "5", "failures": "2", "errors": "0", "skipped": "0"
+    }  # fmt: skip
+    cases = [(case.attrib["classname"], case.attrib["name"]) for case in suite]
+    assert cases[0] == ("recordings", "answers.yaml:1[shop]")
+    assert cases[1] == ("questions", "gemini-api: settings-zero[shop]")
