@@ -7,6 +7,7 @@ two mappings are met. `lists` compares lists. Names are bound in the order of th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
@@ -17,7 +18,7 @@ from harness.stream.json_path import readable_path
 from .counters import Shift, find_shifts, sightings
 from .equality import equal_if_plain, is_plain
 from .fingerprint import names
-from .lists import align_lists, likeness
+from .lists import align_lists, likeness, renamed_keys
 from .mismatch import ItemSteps, Mismatch, MismatchKind, sides
 from .operators import (
     ABSENT,
@@ -41,6 +42,10 @@ class Explainer:
         self.loose = Bindings(loose=True)
         self.loose.fits, self.loose.parsed = self.bindings.fits, self.bindings.parsed
         self.silenced: set[ItemSteps] = set()
+        self.renames: Counter[tuple[str, str]] = Counter()
+        """The keys that items of a list have under another name, with the number of items; 0 if a
+        finding has said so.
+        """
 
     def explain(self, path: ItemSteps, expected: Json, actual: Json) -> Iterator[Mismatch]:
         """Yield the differences; none if ``actual`` is as expected."""
@@ -60,6 +65,16 @@ class Explainer:
     ) -> Iterator[Mismatch]:
         from deepdiff import DeepDiff  # imported late: its import is slow
 
+        renamed = renamed_keys(expected, actual)
+        for rename in renamed.items():
+            if count := self.renames.get(rename, 1):
+                times = f" ×{count:,}" if count > 1 else ""
+                yield _finding(path, "changed", None, None, f"key {' → '.join(rename)}{times}")
+            if rename in self.renames:
+                self.renames[rename] = 0
+        new = {*renamed.values()}
+        expected = {key: item for key, item in expected.items() if key not in renamed}
+        actual = {key: item for key, item in actual.items() if key not in new}
         inside = _Inside(self, path)
         diff = DeepDiff(
             actual,
@@ -103,7 +118,16 @@ class Explainer:
         for shift in find_shifts(seen, runs):
             at = shift.first.step if shift.cause is None else shift.cause
             shifts.setdefault(at, []).append(shift)
-        silenced = self.silenced
+        renames, silenced = self.renames, self.silenced
+        self.renames = Counter(
+            rename
+            for step in steps
+            if step.is_pairs and not equal_if_plain(step.expected, step.actual)
+            for _, want, got in step.pairs(path)
+            if isinstance(want, dict) and isinstance(got, dict)
+            for rename in renamed_keys(want, got).items()
+            if likeness(want, got, self.loose)
+        )
         self.silenced = silenced | {sighting.path for sighting in seen if sighting.by}
         for at, step in enumerate(steps):
             if not step.is_pairs:
@@ -118,7 +142,7 @@ class Explainer:
             if not equal_if_plain(step.expected, step.actual):
                 for pair in step.pairs(path):
                     yield from self._explain_item(*pair)
-        self.silenced = silenced
+        self.renames, self.silenced = renames, silenced
 
     def _explain_item(self, path: ItemSteps, expected: Json, actual: Json) -> Iterator[Mismatch]:
         """Yield the differences in a pair, except numbers that have findings of their own."""

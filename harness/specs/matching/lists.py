@@ -24,7 +24,7 @@ from .fingerprint import TAGS, Unit, join
 from .mismatch import ItemSteps, MismatchKind
 from .operators import Bindings
 
-MAX_SCORES: Final = 1_000
+MAX_SCORES: Final = 4_000
 """The maximum of left × right for pairing by likeness; more items are paired in order."""
 STEPS: Final = 100_000
 OPEN_STEPS: Final = 50_000
@@ -89,10 +89,30 @@ def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
         keys = {*expected, *actual}
         shared = expected.keys() & actual.keys()
         same = {key for key in shared if loose.meets(expected[key], actual[key])}
-        tags = [tag for tag in TAGS if tag in keys]
-        alike = all(tag in same for tag in tags) if tags else bool(shared)
+        renamed = renamed_keys(expected, actual)
+        kept = same | renamed.keys() | {*renamed.values()}
+        alike = TAGS & keys <= kept if TAGS & keys else bool(shared or renamed)
         return 1 + 3 * len(same) / len(keys) if alike or 2 * len(same) >= len(keys) else 0
     return 0 if isinstance(expected, dict | list) != isinstance(actual, dict | list) else 1
+
+
+def renamed_keys(expected: dict[str, Json], actual: dict[str, Json]) -> dict[str, str]:
+    """Return the keys of ``expected`` whose values are under another key now, and that key. Several
+    keys may have the same number, so only texts, lists and objects count, and each only once.
+    """
+    lost = {
+        key: expected[key]
+        for key in expected.keys() - actual.keys()
+        if expected[key] and isinstance(expected[key], str | list | dict)
+    }
+    new = {key: actual[key] for key in actual.keys() - expected.keys()}
+    found = {key: [name for name in new if same_json(lost[key], new[name])] for key in lost}
+    taken = [names[0] for names in found.values() if len(names) == 1]
+    return {
+        key: found[key][0]
+        for key in expected
+        if len(found.get(key, ())) == 1 and taken.count(found[key][0]) == 1
+    }
 
 
 def align_lists(expected: list[Json], actual: list[Json], loose: Bindings) -> list[AlignedItems]:

@@ -92,3 +92,34 @@ def test_equal_lists_and_a_deletion_do_not_import_deepdiff() -> None:
         "assert 'deepdiff' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("count", [19, 60])
+def test_a_key_with_another_name_in_all_items_is_one_finding(count: int) -> None:
+    items = [{"kind": "text", "text": f"piece {number}"} for number in range(count)]
+    renamed = [{"type": item["kind"], "text": item["text"]} for item in items]
+    (mismatch,) = compare(items, renamed)
+    assert (mismatch.path, mismatch.note) == ("[0]", f"key kind → type ×{count}")
+    mismatch, lost = compare(items, renamed[:3] + renamed[4:])
+    assert (lost.path, lost.kind) == ("[3]", "missing")
+    assert mismatch.note == f"key kind → type ×{count - 1}"
+
+
+def test_other_differences_beside_a_renamed_key_are_findings() -> None:
+    first, second = compare(
+        [{"kind": "text", "text": "a"}, {"kind": "end", "total": 1}],
+        [{"type": "text", "text": "b"}, {"type": "end", "total": 1}],
+    )
+    assert first.note == "key kind → type ×2"
+    assert (second.path, second.expected, second.got) == ("[0].text", "a", "b")
+
+
+def test_equal_numbers_are_no_renamed_key() -> None:
+    kinds = [mismatch.kind for mismatch in compare({"type": "a", "x": 1}, {"type": "a", "y": 1})]
+    assert kinds == ["missing", "extra"]
+
+
+def test_a_value_under_two_keys_is_no_renamed_key() -> None:
+    (mismatch,) = compare([{"a": "v", "b": "v"}], [{"c": "v", "d": "v"}])
+    assert mismatch.kind == "changed"
+    assert mismatch.note == ""
