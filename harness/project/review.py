@@ -1,4 +1,8 @@
-"""The changes of a project's expectations that nobody has reviewed, and the decisions on them."""
+"""The changes of a project's expectations that nobody has reviewed, and the decisions on them.
+
+The text that a spec had before its expectations were filled or updated is kept in the folder
+``.harness``, which git ignores, until everything in the spec is reviewed.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from harness.cassettes import CassetteError
 from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
 from harness.pipeline.show import show_frames
+from harness.recording.part_file import make_state_folder, state_folder
 from harness.specs.review import (
     Hunk,
     accepted,
@@ -23,7 +28,6 @@ from harness.specs.review import (
 )
 from harness.specs.spec_error import SpecError
 
-from .before_update import before_update, forget_before, keep_before
 from .folders import read_text, yaml_files
 from .project import Project, kind_of
 
@@ -160,3 +164,31 @@ def _decide(change: SpecChange, *, accept: bool) -> None:
     else:
         forget_before(path)
     save(path.resolve(), [text.encode()])
+
+
+def before_update(spec: Path) -> str | None:
+    """Return the text of a spec before its first update that is not reviewed; None if none is
+    kept.
+    """
+    try:
+        return _kept(spec).read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def keep_before(spec: Path, text: str) -> None:
+    """Keep the text of a spec. Raises `OSError`."""
+    from harness.recording.persister import save  # imports vcrpy
+
+    kept = _kept(spec)
+    make_state_folder(kept.parent)
+    save(kept, [text.encode()])
+
+
+def forget_before(spec: Path) -> None:
+    """Delete the kept text of a spec."""
+    _kept(spec).unlink(missing_ok=True)
+
+
+def _kept(spec: Path) -> Path:
+    return state_folder(spec.resolve(), "before-update") / f"{spec.name}.before"

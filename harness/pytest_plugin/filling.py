@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Final, NamedTuple, TypedDict
 
 import msgspec
 
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import guard
-from harness.project.before_update import before_update, keep_before
 from harness.project.folders import read_text
-from harness.specs.accept import ExpectationChange, Fill, change_all
+from harness.project.review import before_update, keep_before
 from harness.specs.spec_error import SpecError
-from harness.specs.update import Update
+from harness.specs.update import Update, change_all
+
+EMPTY: Final = "null"
+"""An empty expectation, as JSON."""
 
 
 class Written(TypedDict):
@@ -32,10 +34,10 @@ class Written(TypedDict):
     key: str
     value: str
     """The expectation, as JSON."""
-    update: str | None
-    """None for an empty expectation; else the expectation in the file, and the output of the run,
-    as JSON.
-    """
+    before: str
+    """The expectation in the file, as JSON; ``null`` for an empty one."""
+    got: str
+    """The output of the run, as JSON."""
     named: str
     """The id of its item, for messages."""
 
@@ -54,16 +56,23 @@ class Filled(NamedTuple):
         return "updated" if self.is_update else "filled in"
 
 
-def written_of(
-    path: Path, case: str, key: str, value: Any, named: str, update: tuple[Any, Any] | None = None
-) -> Written:
-    """Return the value that a worker sends; ``update`` is the expectation in the file, and the
-    output of the run. Raises `CassetteError` for a value that shows a secret.
+def written_of(path: Path, update: Update, named: str) -> Written:
+    """Return the value that a worker sends. Raises `CassetteError` for a value that shows a
+    secret.
     """
-    text = msgspec.json.encode(value).decode()
-    guard().scanner.refuse(text, str(path))
-    both = None if update is None else msgspec.json.encode(update).decode()
-    return Written(path=str(path), case=case, key=key, value=text, update=both, named=named)
+    before, got, value = (
+        msgspec.json.encode(data).decode() for data in (update.before, update.got, update.value)
+    )
+    guard().scanner.refuse(value, str(path))
+    return Written(
+        path=str(path),
+        case=update.case,
+        key=update.key,
+        value=value,
+        before=before,
+        got=got,
+        named=named,
+    )
 
 
 def write_all(values: dict[str, Written]) -> dict[str, Filled]:
@@ -75,7 +84,7 @@ def write_all(values: dict[str, Written]) -> dict[str, Filled]:
     for path, of_file in by_file.items():
         faults = _write(Path(path), of_file.values())
         for (nodeid, value), fault in zip(of_file.items(), faults, strict=True):
-            is_update = value["update"] is not None
+            is_update = value["before"] != EMPTY
             filled[nodeid] = Filled(value["named"], Path(path).name, fault, is_update)
     return {nodeid: filled[nodeid] for nodeid in values}
 
@@ -84,7 +93,11 @@ def _write(path: Path, values: Iterable[Written]) -> list[str]:
     """Write the values into one file; returns the fault of each, or ""."""
     from harness.recording.persister import save  # imports vcrpy
 
-    changes = [_change(value) for value in values]
+    changes = [
+        Update(value["case"], value["key"], *map(msgspec.json.decode, texts))
+        for value in values
+        for texts in [(value["before"], value["got"], value["value"])]
+    ]
     try:
         old = read_text(path)
         text, errors = change_all(old, changes, path=str(path))
@@ -96,11 +109,3 @@ def _write(path: Path, values: Iterable[Written]) -> list[str]:
     except (CassetteError, SpecError, OSError) as error:
         return [str(error)] * len(changes)
     return [str(error or "") for error in errors]
-
-
-def _change(value: Written) -> ExpectationChange:
-    case, key, expectation = value["case"], value["key"], msgspec.json.decode(value["value"])
-    if value["update"] is None:
-        return Fill(case, key, expectation)
-    before, got = msgspec.json.decode(value["update"])
-    return Update(case, key, before, got, expectation)

@@ -25,11 +25,12 @@ from harness.pipeline.replay import ReplayError, has_content
 from harness.project.project import Project, kind_of, unheaded
 from harness.specs.checks import RECORDED
 from harness.specs.spec_error import SpecError
+from harness.specs.update import Update
 from harness.specs.volatile import expectation_of
 from harness.stream.printable import printable
 
 from .failures import HarnessWarning
-from .filling import Written, written_of
+from .filling import EMPTY, Written, written_of
 from .items import ResultItem
 from .paths import id_of_file
 from .project import project_of
@@ -124,7 +125,7 @@ class CellItem(ResultItem):
 
             result = with_evidence(judgement)
         if self.fill:
-            was = "empty" if self.fill["update"] is None else "out of date"
+            was = "empty" if self.fill["before"] == EMPTY else "out of date"
             reason = f"{was}; its value is written to {self.path.name} at the end of the run"
             result = replace(result, verdict="unreviewed", reason=reason)
         if fault:
@@ -156,7 +157,7 @@ class CellItem(ResultItem):
         except (CassetteError, ReplayError):
             return None  # the judge reports it
         value = self._expectation(project, fixture, got)
-        return written_of(self.path, case.case, key, value, self.named())
+        return written_of(self.path, Update(case.case, key, None, got, value), self.named())
 
     def _update(self, project: Project, judgement: Judgement) -> Written | None:
         """Return the value for the expectation of this cell, if it does not hold. A known failure
@@ -170,7 +171,7 @@ class CellItem(ResultItem):
         assert fixture, "a cell with mismatches has a fixture"
         got, before = judgement.output.items, case.expect[key]
         value = self._expectation(project, fixture, got)
-        return written_of(self.path, case.case, key, value, self.named(), (before, got))
+        return written_of(self.path, Update(case.case, key, before, got, value), self.named())
 
     def _can_update(self, project: Project, judgement: Judgement) -> bool:
         """Return whether the expectation of this cell does not hold, and may be rewritten. If the

@@ -17,7 +17,9 @@ from typing import Any, Final
 
 import yaml
 
-from .accept import (
+from .matching import compare
+from .spec_error import SpecError
+from .spec_text import (
     TextEdit,
     empty_edit,
     line_around,
@@ -26,8 +28,6 @@ from .accept import (
     read_body,
     spec_error,
 )
-from .matching import compare
-from .spec_error import SpecError
 
 _REVIEWED: Final = re.compile(r"\s*(- )?reviewed: no\s*")
 _INDEX: Final = re.compile(r"\[\d+(\.\.\d+)?\]")

@@ -1,11 +1,15 @@
-"""Rewrites the parts of an expectation that no longer hold, in the text of a spec.
+"""Fills empty expectations in the text of a spec, and rewrites the parts of others that no longer
+hold.
 
-Parts that hold keep their text, with comments, order and operators. A new part is written in line,
-as JSON. An operator that refuses the new value is never rewritten, because a person chose it.
+Parts that hold keep their text, with comments, order and operators. An operator that refuses the
+new value is never rewritten, because a person chose it. A new part is written as JSON, because JSON
+is YAML too; each item of an expectation that was empty has a line. The new text is read again and
+compared before it is returned.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -13,29 +17,48 @@ from typing import Any, Final
 import yaml
 
 from harness.cassettes.validation import bare
+from harness.cassettes.yaml import YamlError, parse
 from harness.stream.json_path import readable_path
 from harness.stream.printable import listed
 
-from .accept import ExpectationPlace, TextEdit, end_of, flow, line_around, line_end, spec_error
 from .matching import compare
 from .matching.lists import align_lists
 from .matching.operators import ABSENT, Bindings, operator_of
+from .spec_error import SpecError
+from .spec_text import (
+    ExpectationPlace,
+    TextEdit,
+    end_of,
+    find_place,
+    flow,
+    line_around,
+    line_end,
+    named_cases,
+    read_body,
+    spec_error,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Makes an expectation hold for an output."""
+    """Makes an expectation hold for an output: fills it, or rewrites parts of it."""
 
     case: str
     key: str
     before: Any
-    """The expectation as data."""
+    """The expectation as data; None for an empty one, which is filled."""
     got: Any
     """The output."""
     value: Any
     """An expectation of ``got`` as a whole; the changed parts are taken from it."""
 
     def edits(self, body: str, place: ExpectationPlace) -> tuple[list[TextEdit], Any]:
+        """Return the edits in the text of the file, and the new expectation as data. Raises
+        `SpecError`, or `ValueError`, `TypeError` or `RecursionError` for a value that can't be
+        written.
+        """
+        if self.before is None:
+            return [self._filled(body, place)], self.value
         merge = _Merge(body)
         try:
             merged = merge.merge((), place.value, self.before, self.got, self.value)
@@ -56,6 +79,119 @@ class Update:
                 place.line, f"expect.{bare(self.key)} can't be rewritten; change it by hand"
             )
         return merge.edits, merged
+
+    def _filled(self, body: str, place: ExpectationPlace) -> TextEdit:
+        """Return the edit that inserts the value: below its key in a block, else in line."""
+        if place.value.tag != "tag:yaml.org,2002:null":
+            raise spec_error(
+                place.line,
+                f"expect.{bare(self.key)} is not empty; to have it filled, delete its value",
+            )
+        written = self.value
+        start, end = place.value.start_mark.index, place.value.end_mark.index
+        items = [flow(item) for item in written] if isinstance(written, list) else []
+        if not items or place.cells.flow_style:
+            inline = f"[{', '.join(items)}]" if isinstance(written, list) else flow(written)
+            return start, end, inline if body[start - 1] in " \t" else " " + inline
+        left, right = line_around(body, start)
+        rest = (body[left:start] + body[end:right]).rstrip(" \t")
+        indent = " " * (place.cell.start_mark.column + 2)
+        lines = [*([rest] if rest else []), *(f"{indent}- {item}" for item in items)]
+        return left, right, line_end(body).join(lines)
+
+
+def change_all(
+    text: str, changes: Sequence[Update], *, path: str = ""
+) -> tuple[str, list[SpecError | None]]:
+    """Make many changes in linear time, and mark their cases with ``reviewed: no``: the new text,
+    and for each change the error because of which it was not made, or None. Raises `SpecError` if
+    the text is not YAML.
+    """
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    try:
+        # the parser does not count the mark
+        after, errors = _change_all(text.removeprefix(mark), changes)
+    except SpecError as error:
+        raise SpecError(path, error.problems) from None
+    return mark + after, [error and SpecError(path, error.problems) for error in errors]
+
+
+def _change_all(body: str, changes: Sequence[Update]) -> tuple[str, list[SpecError | None]]:
+    before = read_body(body)
+    cases = named_cases(body)
+    errors: list[SpecError | None] = []
+    edits: set[TextEdit] = set()
+    values: list[tuple[ExpectationPlace, str, Any]] = []
+    for change in changes:
+        try:
+            place = find_place(cases, change.case, change.key)
+            try:
+                own, written = change.edits(body, place)
+            except (TypeError, ValueError, RecursionError) as error:
+                if isinstance(error, SpecError):
+                    raise
+                raise _unwritable(place.line, change.key, str(error)) from None
+            edits.update(own)
+            if not place.reviewed:
+                edits.add(_marked(body, place))
+        except SpecError as error:
+            errors.append(error)
+        else:
+            errors.append(None)
+            values.append((place, change.key, written))
+    pieces: list[str] = []
+    at = 0
+    for start, end, new in sorted(edits):
+        pieces += body[at:start], new
+        at = end
+    after = "".join([*pieces, body[at:]])
+    try:
+        _verify(before, after, values)
+    except SpecError as error:
+        if len(changes) == 1:
+            return body, [error]
+        half = len(changes) // 2
+        body, first = _change_all(body, changes[:half])
+        body, second = _change_all(body, changes[half:])
+        return body, first + second
+    return after, errors
+
+
+def _marked(body: str, place: ExpectationPlace) -> TextEdit:
+    """Return the edit that marks the case as unreviewed."""
+    end = place.name.end_mark.index
+    if place.case.flow_style:
+        return end, end, ", reviewed: no"
+    _, right = line_around(body, end)
+    return right, right, line_end(body) + " " * place.name_key.start_mark.column + "reviewed: no"
+
+
+def _verify(before: Any, after: str, values: Sequence[tuple[ExpectationPlace, str, Any]]) -> None:
+    """Read the new text: it must differ from the old in the values and the marks only."""
+    if not values:
+        return
+    for place, key, written in values:
+        case = before["cases"][place.index]
+        case["expect"][key] = written
+        case.setdefault("reviewed", "no")
+    place, key, _ = values[0]
+    try:
+        data = parse(after)
+    except YamlError as error:
+        raise _unwritable(place.line, key, error.reason) from None
+    if _canonical(data) != _canonical(before):
+        raise _unwritable(place.line, key, "it reads back as something else")
+
+
+def _canonical(data: Any) -> str:
+    """Return a text that is equal for equal data only: 1, 1.0 and true differ."""
+    return json.dumps(data, sort_keys=True)
+
+
+def _unwritable(line: int, key: str, why: str) -> SpecError:
+    return spec_error(
+        line, f"the value of expect.{bare(key)} cannot be written here ({why}); write it by hand"
+    )
 
 
 _MOST_PATHS: Final = 3

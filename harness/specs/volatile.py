@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from .accept import as_read
-
 _NAMES: Final = frozenset(
     [
         *("id", "ids", "uuid", "guid", "version"),
@@ -67,3 +65,17 @@ def _any(value: Any) -> dict[str, str] | None:
     """Return an expectation of any value of the same type."""
     kind = next((name for type_, name in _TYPES if isinstance(value, type_)), None)
     return {"$any": kind} if kind else None
+
+
+def as_read(value: Any) -> Any:
+    """Return the value as an expectation: a mapping that would be read as an operator, or refused
+    for its keys, becomes a ``$literal``.
+    """
+    match value:
+        case dict():
+            inner = {str(key): as_read(item) for key, item in value.items()}
+            return {"$literal": value} if any(key.startswith("$") for key in inner) else inner
+        case list():
+            return [as_read(item) for item in value]
+        case _:
+            return value

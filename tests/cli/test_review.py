@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import main
-from harness.project.before_update import before_update, keep_before
+from harness.project.review import before_update, keep_before
 from tests.cli.project import write
 
 CASE = """\

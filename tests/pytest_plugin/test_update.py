@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.project.before_update import before_update
+from harness.project.review import before_update
 from tests.pytest_plugin.project import CASE, run, write
 
 INI = "[pytest]\nharness_adapters =\n    mine = mine:payloads\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.cassettes.yaml import parse
-from harness.specs.accept import Fill, accept, change_all
 from harness.specs.spec_error import SpecError
+from harness.specs.update import Update, change_all
+from harness.specs.volatile import as_read
 
 EMPTY = """\
 # A comment.
@@ -35,6 +37,20 @@ cases:
 """
 
 PAYLOADS = [{"type": "text", "delta": 'a"\n\u00e9'}, {"type": "stop", "n": 1.0}]
+
+
+def fill_of(case: str, key: str, value: Any) -> Update:
+    return Update(case, key, None, value, value)
+
+
+def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str:
+    """The text with a value as the empty expectation of a case."""
+    with suppress(RecursionError):  # a value that is too deep can't be written; that is reported
+        value = as_read(value)
+    text, (error,) = change_all(text, [fill_of(case, key, value)], path=path)
+    if error is not None:
+        raise error
+    return text
 
 
 def test_only_the_empty_expectation_changes() -> None:
@@ -289,7 +305,7 @@ def test_many_expectations_are_filled_as_one_after_the_other() -> None:
     one_by_one = EMPTY
     for fill in fills:
         one_by_one = accept(one_by_one, *fill)
-    assert change_all(EMPTY, [Fill(*fill) for fill in fills]) == (one_by_one, [None] * 3)
+    assert change_all(EMPTY, [fill_of(*fill) for fill in fills]) == (one_by_one, [None] * 3)
 
 
 def test_an_expectation_that_can_not_be_filled_keeps_no_other_back() -> None:
@@ -299,7 +315,7 @@ def test_an_expectation_that_can_not_be_filled_keeps_no_other_back() -> None:
         ("second", "events", [float("nan")]),
     ]
     fills = [bad[0], ("second", "anthropic", PAYLOADS), *bad[1:]]
-    text, errors = change_all(EMPTY, [Fill(*fill) for fill in fills], path="x")
+    text, errors = change_all(EMPTY, [fill_of(*fill) for fill in fills], path="x")
     assert text == accept(EMPTY, "second", "anthropic", PAYLOADS)
     assert [str(error) for error in errors] == [
         "x:1: there is no case 'third' in this file",
@@ -320,11 +336,12 @@ def test_a_file_is_read_as_often_for_many_expectations_as_for_one(
         read.append(len(text))
         return parse(text)
 
-    monkeypatch.setattr(sys.modules["harness.specs.accept"], "parse", counted)
+    for module in ("spec_text", "update"):
+        monkeypatch.setattr(sys.modules[f"harness.specs.{module}"], "parse", counted)
     for count in (1, 100):
         read.clear()
         cases = "".join(f"- case: c{n}\n  expect:\n    events:\n" for n in range(count))
-        fills = [Fill(f"c{n}", "events", PAYLOADS) for n in range(count)]
+        fills = [fill_of(f"c{n}", "events", PAYLOADS) for n in range(count)]
         _, errors = change_all(f"harness: 1\ncases:\n{cases}", fills)
         assert errors == [None] * count
         assert len(read) == 2

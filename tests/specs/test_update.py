@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.specs.accept import change_all
 from harness.specs.matching import compare
 from harness.specs.spec_error import SpecError
-from harness.specs.update import Update
+from harness.specs.update import Update, change_all
 from harness.specs.volatile import expectation_of
 
 SPEC = """\

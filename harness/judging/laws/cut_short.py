@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.adapters import AdapterError, OutOfTime, Output, Subject
 from harness.facts import Aspect, Facts
-from harness.specs.accept import as_read
+from harness.specs.volatile import as_read
 from harness.stream.exchange import Exchange
 
 from ..aspects import facts_of, judge_exchange, provider_of

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from harness.adapters import Subject
-from harness.specs.accept import as_read
+from harness.specs.volatile import as_read
 from harness.stream.exchange import Exchange
 
 from ..metamorphic.reads import CutPlaces, cuts_of, seeded, with_cuts

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.adapters import Subject
 from harness.facts.finding import NOTHING_RECORDED, REASONS
-from harness.specs.accept import as_read
+from harness.specs.volatile import as_read
 from harness.stream.exchange import Exchange
 from harness.stream.printable import shorten
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from harness.adapters import AdapterError, Subject
-from harness.specs.accept import as_read
+from harness.specs.volatile import as_read
 from harness.stream.exchange import Exchange
 
 from ..aspects import ExchangeJudgement, compare_output, judge_exchange

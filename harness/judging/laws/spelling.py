@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from harness.adapters import Output, Subject
 from harness.facts import Facts
-from harness.specs.accept import as_read
+from harness.specs.volatile import as_read
 from harness.stream.exchange import Exchange
 
 from ..aspects import provider_of
