@@ -28,7 +28,7 @@ from harness.stream.events import (
     Usage,
 )
 from harness.stream.framing import Frame
-from harness.stream.json_codec import Json
+from harness.stream.json_codec import Json, objects_in
 
 from .oracle.reader import note_error
 from .oracle.values import camel, names_in, present
@@ -37,6 +37,24 @@ from .wire_values import is_empty
 
 _NAMES: Final = {"model": "modelVersion", "id": "responseId"}
 """A fact about the whole answer → the name of its field."""
+
+
+_COUNTS: Final = {
+    "input": "promptTokenCount",
+    "output": "candidatesTokenCount",
+    "total": "totalTokenCount",
+    "cached": "cachedContentTokenCount",
+    "cache_write": "cacheWriteTokenCount",
+    "reasoning": "thoughtsTokenCount",
+}
+"""A count of `Usage` → its name."""
+
+
+def note_counts(facts: Facts, usage: Usage) -> None:
+    """Note the counts of an event."""
+    for field, name in _COUNTS.items():
+        if (count := getattr(usage, field)) is not None:
+            facts.usage[name] = count
 
 
 class EventFacts:
@@ -178,8 +196,14 @@ class EventFacts:
         named = (name for name, value in event.raw.items() if not is_empty(value))
         self.facts.others |= {camel(name) for name in named}
 
+    def _note_logprobs(self, tokens: Json) -> None:
+        """Note the log probabilities of tokens, as OpenAI writes them."""
+        for token in objects_in(tokens):
+            if type(value := token.get("logprob")) in (int, float):
+                self.facts.add_opaque("logprobs", str(value))
+
     def _usage(self, event: Usage) -> None:
-        raise NotImplementedError  # each wire counts in its own way
+        note_counts(self.facts, event)
 
     def _finish(self, event: Finish) -> None:
         self.facts.finish, self.facts.finish_message = event.raw, event.message

@@ -218,7 +218,7 @@ class Provider:
     """Makes a stage that reads the facts of one answer from its events."""
     oracle: Callable[[bytes, Answer, End], Facts] | None = None
     """Reads the facts of a whole body, independently of framer and normalizer. It is needed if
-    there is no ``facts_reader``, and used first if there is.
+    there is no ``facts_reader``.
     """
     url: re.Pattern[str] | None = None
     """Searched in the path of a URL; recognizes requests that generate. If it has a group

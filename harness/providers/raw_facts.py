@@ -99,7 +99,7 @@ def _counter_of(raw: dict[str, Json]) -> Callable[[Facts, dict[str, Json]], obje
     is first read.
     """
     if "prompt_tokens" in raw or "completion_tokens" in raw:
-        from .oracle.openai_compat import count_chat
+        from .openai_compat.facts import count_chat
 
         return count_chat
     if "input_tokens" in raw and raw.keys().isdisjoint(_NOT_OF_MESSAGES):

@@ -106,7 +106,9 @@ def _cut(messages: list[Json], random: Random) -> list[Json]:
 
 
 def _grow_list(messages: list[Json], random: Random) -> list[Json]:
-    """Let a list have up to nine items: copies with other ids."""
+    """Let a list have up to nine items: copies with other ids, and with the same index, another one
+    or none.
+    """
     lists = [
         holder[key]
         for holder, key in _places(messages)
@@ -116,26 +118,29 @@ def _grow_list(messages: list[Json], random: Random) -> list[Json]:
         grown = random.choice(lists)
         item = random.choice(grown)
         for number in range(len(grown), random.randint(2, MOST)):
-            grown.append(_named_anew(item, number))
+            copied = _named_anew(item, number)
+            if "index" in copied:
+                match random.randint(0, 2):
+                    case 0:
+                        copied["index"] = number
+                    case 1:
+                        del copied["index"]
+            grown.append(copied)
     return messages
 
 
 def _grow_index(messages: list[Json], random: Random) -> list[Json]:
     """Repeat the messages of one index with the next ones, up to nine."""
-    names = {
-        key for holder, key in _places(messages) if key in INDEXES and type(holder[key]) is int
-    }
-    if not names:
+    kinds = sorted({kind for message in messages for kind, _, _ in _indexes(message)})
+    if not kinds:
         return messages
-    name = random.choice(sorted(names))
-    found = [(_index(message, name), at) for at, message in enumerate(messages)]
+    kind = random.choice(kinds)
+    found = [(_index(message, kind), at) for at, message in enumerate(messages)]
     indexes = sorted({index for index, _ in found if index is not None})
-    if not indexes:
-        return messages
     chosen = random.choice(indexes)
     places = [at for index, at in found if index == chosen]
     indexed = {
-        index: [_with_index(messages[at], name, index) for at in places]
+        index: [_with_index(messages[at], kind, index) for at in places]
         for index in range(indexes[-1] + 1, random.randint(2, MOST))
     }
     if random.random() < 0.5:  # one after another
@@ -146,18 +151,26 @@ def _grow_index(messages: list[Json], random: Random) -> list[Json]:
     return messages
 
 
-def _index(message: Json, name: str) -> int | None:
-    for holder, key in _places(message):
-        if key == name and type(holder[key]) is int:
-            return int(holder[key])
-    return None
+def _indexes(value: Json, inside: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Yield each index in a message: its kind, which is its name and that of the list around it,
+    its holder, and its name.
+    """
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if key in INDEXES and type(inner) is int:
+            yield f"{inside}.{key}", value, key
+        elif isinstance(inner, dict | list):
+            yield from _indexes(inner, str(key) if isinstance(inner, list) else inside)
 
 
-def _with_index(message: Json, name: str, index: int) -> Json:
+def _index(message: Json, kind: str) -> int | None:
+    return next((holder[key] for named, holder, key in _indexes(message) if named == kind), None)
+
+
+def _with_index(message: Json, kind: str, index: int) -> Json:
     """Return a copy with other ids and another index."""
     message = _named_anew(message, index)
-    for holder, key in list(_places(message)):
-        if key == name and type(holder[key]) is int:
+    for named, holder, key in list(_indexes(message)):
+        if named == kind:
             holder[key] = index
     return message
 

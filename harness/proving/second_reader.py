@@ -161,16 +161,16 @@ def _differences(one: Facts, two: Facts, place: str = "") -> Iterator[tuple[str,
 
 
 def _merged(order: list[Run]) -> list[Run]:
-    """Return the runs with characters, in which the pieces of a part are one run."""
+    """Return the runs with characters, in which the pieces of a part are one run: a reader that
+    looks for tags gives other pieces than the wire.
+    """
     merged: list[Run] = []
     for run in order:
         before = merged[-1] if merged else None
         if before and run.size and run.kind == before.kind and not run.begins:
-            merged[-1] = before._replace(
-                size=before.size + run.size, pieces=before.pieces + run.pieces
-            )
+            merged[-1] = before._replace(size=before.size + run.size)
         elif run.size or run.kind == "call":
-            merged.append(run)
+            merged.append(run._replace(pieces=1))
     return merged
 
 

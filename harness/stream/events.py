@@ -168,14 +168,16 @@ class BlockEnd(Event, tag="block_end"):
 
 
 class Mark(Event, tag="mark"):
-    """A message without content of the answer: ``keep_alive``, the ``end`` of the stream, a
-    ``signature`` that the wire repeats with another value, ``generation_complete`` (of a turn), or
-    ``sent``, a message of the client in a session. No event model has to carry it.
+    """A sign without content of the answer: ``keep_alive``, the ``end`` of the stream, a
+    ``signature`` that the wire repeats with another value, a ``tag`` around thoughts in a text,
+    ``generation_complete`` (of a turn), or ``sent``, a message of the client in a session. No event
+    model has to carry it.
     """
 
-    name: Literal["keep_alive", "end", "signature", "generation_complete", "sent"]
+    name: Literal["keep_alive", "end", "signature", "tag", "generation_complete", "sent"]
     raw: Json
-    """The wire's message; of a ``signature``, the item and its index."""
+    """The wire's message; of a ``signature``, the item and its index; the tag."""
+    candidate: int = 0
 
 
 class NamelessCall(Event, tag="nameless_call"):

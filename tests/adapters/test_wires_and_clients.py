@@ -35,7 +35,7 @@ from harness.pipeline.replay import ReplayError, choose_provider, is_answer
 from harness.project.suite import CASSETTES
 from harness.providers import PROVIDERS
 from harness.providers.openai.facts import count_responses
-from harness.providers.oracle.openai_compat import count_chat
+from harness.providers.openai_compat.facts import count_chat
 from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import same_json

@@ -23,7 +23,7 @@ from harness.facts import (
     judge_answer,
 )
 from harness.facts.calls import in_doubles
-from harness.providers.oracle.openai_compat import gather_compat
+from tests.readers.chat import gather_compat
 from tests.readers.responses import gather_responses
 from tests.support.second_turn import judge_second_turn
 from tests.support.wire_answers import answer, call_part, frame, red, verdicts

@@ -22,7 +22,7 @@ from harness.facts import (
     judge_answer,
 )
 from harness.facts.aspects import present_aspects
-from harness.providers.oracle.openai_compat import gather_compat
+from tests.readers.chat import gather_compat
 from tests.readers.gemini_cli import gather_cli
 from tests.support.wire_answers import answer, call_part, frame, red
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.facts import Call, Entry, Fact, Facts, Finish, Text, Thought, Transcript, WireAnswer
-from harness.providers.oracle.openai_compat import gather_compat
+from tests.readers.chat import gather_compat
 from tests.readers.interactions import gather_interactions
 from tests.support.wire_answers import answer, call_part, frame, red, verdicts
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.facts import Facts
-from harness.providers.oracle.openai_compat import gather_compat
+from tests.readers.chat import gather_compat
 from tests.readers.interactions import gather_interactions
 from tests.support.second_turn import judge_second_turn
 

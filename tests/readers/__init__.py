@@ -14,13 +14,14 @@ from harness.cassettes import Exchange
 from harness.cassettes.load import load
 from harness.facts import Facts
 from harness.providers import Answer, with_provider
-from harness.providers.oracle.openai import is_responses
-from harness.providers.oracle.openai_compat import gather_compat
+from harness.providers.openai_compat.thoughts import thought_tag
 from harness.providers.provider import EXIT_CODE, STDERR, TIER
 from harness.proving.second_reader import SecondReader
 from harness.stream.events import INTERRUPTED, End
 from tests.readers.gemini import gather_body
 
+from .apis import is_responses
+from .chat import gather_chat, gather_compat
 from .gemini_cli import gather_cli
 from .interactions import gather_interactions
 from .messages import gather_messages
@@ -44,11 +45,14 @@ def _interactions(body: bytes, answer: Answer, end: End) -> Facts:
     return gather_interactions(body, answer.status, interrupted=end in INTERRUPTED)
 
 
+def _compatible(body: bytes, answer: Answer, end: End) -> Facts:
+    tag = thought_tag(answer.asked)
+    return gather_compat(body, answer.status, interrupted=end in INTERRUPTED, tag=tag)
+
+
 def _openai(body: bytes, answer: Answer, end: End) -> Facts:
-    interrupted = end in INTERRUPTED
-    if is_responses(body, answer.asked):
-        return gather_responses(body, answer.status, interrupted=interrupted)
-    return gather_compat(body, answer.status, interrupted=interrupted, tag=None)
+    gather = gather_responses if is_responses(body, answer.asked) else gather_chat
+    return gather(body, answer.status, interrupted=end in INTERRUPTED)
 
 
 def _gemini_cli(body: bytes, answer: Answer, end: End) -> Facts:
@@ -61,6 +65,7 @@ READERS: dict[str, SecondReader] = {
     "interactions": _interactions,
     "openai": _openai,
     "gemini-cli": _gemini_cli,
+    "openai-compat": _compatible,
     **dict.fromkeys(("gemini-api", "vertex-ai", "code-assist"), _generate_content),
 }
 """The second readers by the name of their provider."""

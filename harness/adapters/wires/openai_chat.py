@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from harness.facts import Call, Facts, Finish, Text, Thought, arguments_of, facts_of_account
-from harness.providers.oracle.openai_compat import count_chat
+from harness.providers.openai_compat.facts import count_chat
 from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 

@@ -203,7 +203,7 @@ class UnifiedLlmTranslator:
         return [*self._open(), *self._close_block(), provider_event(event.raw)]
 
     def _mark(self, event: ev.Mark) -> list[Payload]:
-        if event.name == "signature":  # the item has one
+        if event.name in ("signature", "tag"):  # the item has one; the tag is not of the text
             return []
         return [*self._open(), provider_event(to_builtins(event))]
 

@@ -9,16 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.facts import Facts
-from harness.stream.events import INTERRUPTED, End
-
-from ..oracle.openai import is_responses
-from ..oracle.openai_compat import gather_compat
-from ..provider import Answer, Api, Endpoint, Provider, bearer
-from .facts import ResponsesFacts
+from ..provider import Api, Endpoint, Provider, bearer
 from .history import HISTORY, read_request
 from .messages import GENERATE, NAME, PATHS, STORED, detect
-from .normalizer import OpenAiNormalizer
+from .normalizer import OpenAiFacts, OpenAiNormalizer
 from .order import fault_of, variants_in
 from .places import PLACES
 from .refusals import REFUSALS
@@ -26,20 +20,11 @@ from .request import write
 from .serving import error_body, final_body
 from .settings import CHAT
 
-
-def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """Return the account of one answer: of Chat Completions that of the oracle."""
-    if is_responses(body, answer.asked):
-        return PROVIDER.facts_of(PROVIDER.steps(body, answer, end), answer)
-    return gather_compat(body, answer.status, interrupted=end in INTERRUPTED, tag=None)
-
-
 PROVIDER: Final = Provider(
     name=NAME,
     title="OpenAI",
     normalizer=OpenAiNormalizer,
-    facts_reader=ResponsesFacts,
-    oracle=_read_facts,
+    facts_reader=OpenAiFacts,
     url=GENERATE,
     stored_url=STORED,
     detect=detect,

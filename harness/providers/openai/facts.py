@@ -25,25 +25,16 @@ from harness.stream.events import (
     ServerResult,
     Text,
     Unknown,
-    Usage,
 )
 from harness.stream.json_codec import Json, objects_in
 
-from ..event_facts import EventFacts
+from ..event_facts import EventFacts, note_counts
 from ..oracle.values import present, strings
 from ..provider import Answer
 from ..wire_values import list_of, text_of
 from .items import BESIDE, SERVER_CALLS, SERVER_RESULTS
 from .responses import read_usage
 
-_COUNTS: Final = {
-    "input": "promptTokenCount",
-    "output": "candidatesTokenCount",
-    "total": "totalTokenCount",
-    "cached": "cachedContentTokenCount",
-    "cache_write": "cacheWriteTokenCount",
-    "reasoning": "thoughtsTokenCount",
-}
 _OF_THE_CLIENT: Final = frozenset(
     {"local_shell_call", "shell_call", "apply_patch_call", "computer_call", "tool_search_call"}
 )
@@ -189,12 +180,7 @@ class ResponsesFacts(EventFacts):
                 if source not in self.facts.opaque.get("citations", []):
                     self.facts.add_opaque("citations", source)
         elif event.name == "logprobs":
-            for token in objects_in(list_of(event.raw["logprobs"])):
-                if type(value := token.get("logprob")) in (int, float):
-                    self.facts.add_opaque("logprobs", str(value))
-
-    def _usage(self, event: Usage) -> None:
-        _count(self.facts, event)
+            self._note_logprobs(list_of(event.raw["logprobs"]))
 
     def _error(self, event: Error) -> None:
         self._note_client_tools()
@@ -207,13 +193,7 @@ class ResponsesFacts(EventFacts):
 
 def count_responses(facts: Facts, usage: dict[str, Json]) -> None:
     """Note the counts of one ``usage``."""
-    _count(facts, read_usage(usage))
-
-
-def _count(facts: Facts, event: Usage) -> None:
-    for name, wire in _COUNTS.items():
-        if (count := getattr(event, name)) is not None:
-            facts.usage[wire] = count
+    note_counts(facts, read_usage(usage))
 
 
 def is_item(raw: dict[str, Json]) -> bool:

@@ -12,14 +12,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from harness.facts import Facts
-from harness.stream.events import INTERRUPTED, End
 from harness.stream.json_codec import objects_in
 
 from ..gemini.request import VENDOR
-from ..oracle.openai_compat import gather_compat
 from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider, bearer
 from .choices import VENDORS
+from .facts import ChatFacts
 from .history import HISTORY, read_compatible
 from .normalizer import OBJECTS, ChatReader
 from .places import PLACES
@@ -37,10 +35,8 @@ def _normalizer(answer: Answer) -> ChatReader:
     return ChatReader(answer, thought_tag(answer.asked))
 
 
-def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """Return the oracle's account of one answer."""
-    tag = thought_tag(answer.asked)
-    return gather_compat(body, answer.status, interrupted=end in INTERRUPTED, tag=tag)
+def _facts_reader(answer: Answer) -> ChatFacts:
+    return ChatFacts(answer, tagged=True)
 
 
 def _detect(first: FirstMessages) -> Identity | None:
@@ -80,7 +76,7 @@ PROVIDER: Final = Provider(
     name=NAME,
     title="Gemini, OpenAI-compatible",
     normalizer=_normalizer,
-    oracle=_read_facts,
+    facts_reader=_facts_reader,
     url=re.compile(r"/(?:v1\w*/openai|endpoints/[^/]+)/chat/completions$"),
     detect=_detect,
     write=write_completion,

@@ -19,6 +19,7 @@ from harness.stream.events import (
     Event,
     Finish,
     FinishClass,
+    Mark,
     Media,
     Reasoning,
     Text,
@@ -31,7 +32,7 @@ from ..gemini.fields import SpelledFields
 from .calls import Calls
 from .reasoning import FIELDS as REASONING
 from .reasoning import read_reasoning
-from .thoughts import ThoughtSplitter
+from .thoughts import Piece, ThoughtSplitter
 
 VENDORS: Final = ("google", "vertex")
 _EXTRA: Final = {name: name for name in VENDORS}
@@ -212,11 +213,11 @@ class Choices:
     def _sign(self, signature: str, index: int, before: int, out: list[Event]) -> None:
         """Sign the last piece of this delta; if it has no piece, an empty text is signed."""
         self._release(index, out)
-        latest = out[-1] if len(out) > before else None
-        if type(latest) is Text or type(latest) is Reasoning:
-            latest.signature = signature
-        else:
-            out.append(Text("", signature, index))
+        for latest in reversed(out[before:]):
+            if type(latest) is Text or type(latest) is Reasoning:
+                latest.signature = signature
+                return
+        out.append(Text("", signature, index))
 
     def _split(self, text: str, index: int, marked: bool, out: list[Event]) -> None:
         """Read a text; it ends the calls before it, even if it is only a tag."""
@@ -237,11 +238,12 @@ class Choices:
         if splitter is not None:
             self._put_pieces(splitter.close(), index, out)
 
-    def _put_pieces(self, pieces: list[tuple[bool, str]], index: int, out: list[Event]) -> None:
-        out += [
-            Reasoning(text, None, index) if thought else Text(text, None, index)
-            for thought, text in pieces
-        ]
+    def _put_pieces(self, pieces: list[Piece], index: int, out: list[Event]) -> None:
+        for thought, text in pieces:
+            if thought is None:
+                out.append(Mark("tag", text, index))
+            else:
+                out.append((Reasoning if thought else Text)(text, None, index))
 
 
 def _item_of(item: Json) -> tuple[str | None, str]:

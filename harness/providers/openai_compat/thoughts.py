@@ -14,6 +14,8 @@ from harness.stream.json_codec import decode_json
 from harness.stream.tool_code import tag_beginning
 
 TAG: Final = "thought"
+Piece = tuple[bool | None, str]
+"""Whether the text is a thought, None for a tag; and the text."""
 
 
 def thought_tag(asked: bytes) -> str:
@@ -46,11 +48,11 @@ class ThoughtSplitter:
         """Whether the next text, if it has no tag and no mark, is text of the answer."""
         return not (self._held or self._inside or self._marked)
 
-    def feed(self, text: str, marked: bool) -> list[tuple[bool, str]]:
-        """Return the pieces that this text completes, each with a flag: whether it is a thought;
-        ``marked``: the wire marks the text as a thought.
+    def feed(self, text: str, marked: bool) -> list[Piece]:
+        """Return the pieces that this text completes; ``marked``: the wire marks the text as a
+        thought.
         """
-        pieces: list[tuple[bool, str]] = []
+        pieces: list[Piece] = []
         if marked != self._marked:
             if self._held and not (self._inside or self._tagged):
                 pieces += self.close()
@@ -62,6 +64,7 @@ class ThoughtSplitter:
         while (at := text.find(tag := self._tags[self._inside], position)) >= 0:
             if at > position:
                 pieces.append((self._is_thought(), text[position:at]))
+            pieces.append((None, tag))
             self._inside, self._tagged = not self._inside, True
             position = at + len(tag)
         stop = len(text) - tag_beginning(text, position, tag)
@@ -70,7 +73,7 @@ class ThoughtSplitter:
             pieces.append((self._is_thought(), text[position:stop]))
         return pieces
 
-    def close(self) -> list[tuple[bool, str]]:
+    def close(self) -> list[Piece]:
         """Return the text that is still held, unchanged."""
         held, self._held = self._held, ""
         return [(self._is_thought(), held)] if held else []

@@ -9,8 +9,8 @@ import pytest
 from msgspec import to_builtins
 
 from harness.providers import PROVIDERS, Answer
-from harness.providers.oracle.openai_compat import gather_compat
 from harness.stream.framing import Frame, frame_by_content
+from tests.readers.chat import gather_compat
 from tests.support.facts import losses
 
 PROVIDER = PROVIDERS["openai-compat"]

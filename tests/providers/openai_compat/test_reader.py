@@ -1,5 +1,5 @@
-"""The reader and the oracle of the OpenAI-compatible endpoint agree on any stream, in any order of
-fields, ids and tags; and the rest of an interrupted stream.
+"""The two readers of the OpenAI-compatible endpoint agree on any stream, in any order of fields, ids
+and tags; and the rest of an interrupted stream.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from harness.judging.reading import Reading
 from harness.pipeline.replay import replay
 from harness.providers import PROVIDERS, Answer
 from harness.providers.openai_compat.thoughts import ThoughtSplitter, thought_tag
+from harness.proving.second_reader import compare_readers
 from harness.stream.exchange import Exchange
+from tests.readers import READERS
 from tests.support.event_order import out_of_order
 
 PROVIDER = PROVIDERS["openai-compat"]
@@ -91,11 +93,11 @@ def stream(*messages: Any) -> bytes:
 
 
 def answer(body: bytes, end: Any = "complete") -> Exchange:
-    return Exchange(None, 200, {}, ((None, body),), end)
+    return Exchange(None, 200, {}, ((None, body),), end, provider=PROVIDER.name)
 
 
 def faults(exchange: Exchange) -> list[str]:
-    """The facts of an answer that events and payloads lose or invent."""
+    """The facts of an answer that payloads lose or invent."""
     events = replay(exchange, provider=PROVIDER.name, layer="events")
     assert out_of_order([event["kind"] for event in events]) is None
     options = RunOptions(provider=PROVIDER.name)
@@ -114,6 +116,7 @@ def test_no_stream_loses_or_invents_a_fact(seed: int) -> None:
         body = body[: chance.randint(0, len(body))] if chance.random() < 0.1 else body
         exchange = answer(body, chance.choice(("complete", "complete", "cut")))
         assert faults(exchange) == [], (number, body)
+        assert compare_readers(PROVIDER, READERS[PROVIDER.name], [("", exchange)]) == [], number
 
 
 def chunk(**delta: Any) -> dict[str, Any]:
@@ -142,7 +145,8 @@ def test_a_tag_may_be_cut_anywhere(cut: int) -> None:
         *splitter.close(),
     ]
     assert "".join(piece for thought, piece in pieces if thought) == "b"
-    assert "".join(piece for thought, piece in pieces if not thought) == "ac</th"
+    assert "".join(piece for thought, piece in pieces if thought is False) == "ac</th"
+    assert "".join(piece for _, piece in pieces) == text
 
 
 @pytest.mark.parametrize(

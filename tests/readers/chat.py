@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from harness.facts import Facts, Run
+from harness.providers.oracle.reader import MessageReader, note_error
+from harness.providers.oracle.values import names_in, present
 from harness.stream.json_codec import Json
-
-from .reader import MessageReader, note_error
-from .values import names_in, present
 
 VENDORS = ("google", "vertex")
 """The keys under ``extra_content``."""
@@ -60,6 +59,11 @@ def gather_compat(
     return facts
 
 
+def gather_chat(body: bytes, status: int = 200, *, interrupted: bool = False) -> Facts:
+    """Return the same facts of an answer whose text has no thoughts."""
+    return gather_compat(body, status, interrupted=interrupted, tag=None)
+
+
 def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
     """Note the counts of one ``usage``. The tokens of the reasoning are counted in the output,
     unless the total counts them beside it.
@@ -82,7 +86,7 @@ def count_chat(facts: Facts, usage: dict[str, Json]) -> None:
             facts.usage["candidatesTokenCount"] = output - (0 if beside else reasoning)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Call:
     """One call as it came."""
 
@@ -141,6 +145,9 @@ class _Reader(MessageReader):
     def __init__(self, status: int, tag: str | None) -> None:
         super().__init__(status)
         self._calls: list[_Call] = []
+        self._runs: list[Run | _Call] = []
+        """The runs of text and thoughts, and the calls between them."""
+        self._calls_before_thought = 0
         self._tags = re.compile("(?!)()" if tag is None else f"<(/?){re.escape(tag)}>")
         self._pending: list[tuple[str, bool]] = []
         """Texts in which a tag could continue, each with whether it is marked as a thought."""
@@ -230,7 +237,7 @@ class _Reader(MessageReader):
         if isinstance(refusal, str) and refusal:
             self._close_calls()
             self.facts.add_text(refusal)
-            self.facts.order.append(Run("text", len(refusal)))
+            self._runs.append(Run("text", len(refusal)))
             self.facts.refused = True
             self.facts.ends_in_thought = False
             self._note_tagged(refusal)
@@ -272,15 +279,19 @@ class _Reader(MessageReader):
         signatures = [("thought", key) for key in keys if isinstance(key, str) and key]
         if text or signatures:
             self._close_calls()
-            self.facts.ends_in_thought = True
+            self._end_in_thought()
         if text:
             self._note_thought(text)
         self.facts.signatures += signatures
         self.facts.others |= {"reasoning"} if given[1:] and given[0] != given[1] else set()
 
+    def _end_in_thought(self) -> None:
+        self.facts.ends_in_thought = True
+        self._calls_before_thought = len(self._calls)
+
     def _note_thought(self, text: str) -> None:
         self.facts.add_thought(text)
-        self.facts.order.append(Run("thought", len(text)))
+        self._runs.append(Run("thought", len(text)))
 
     def _read_items(self, items: list[Json]) -> None:
         """Read content that is a list of texts and reasoning."""
@@ -298,6 +309,7 @@ class _Reader(MessageReader):
                 and all(map(_is_plain_text, thinking))
             ):
                 self._close_calls()
+                self._end_in_thought()
                 self._note_thought("".join(piece["text"] for piece in thinking))
             else:
                 self.facts.others |= names_in(item)
@@ -335,8 +347,7 @@ class _Reader(MessageReader):
                 call.custom = is_custom
                 call.add(arguments)
                 self._calls.append(call)
-                self.facts.order.append(Run("call"))
-                self.facts.ends_in_thought = False
+                self._runs.append(call)
             elif arguments:
                 self.facts.others.add("input" if is_custom else "arguments")
         elif over:
@@ -370,6 +381,12 @@ class _Reader(MessageReader):
         shown = list(takewhile(lambda call: call.is_over or not broken, self._calls))
         whole = [call for call in shown if not isinstance(call.arguments, str)]
         facts.calls = [(call.name, call.arguments) for call in whole]
+        facts.order = [
+            Run("call") if isinstance(run, _Call) else run
+            for run in self._runs
+            if isinstance(run, Run) or run in whole
+        ]
+        facts.ends_in_thought &= len(shown) <= self._calls_before_thought
         unclosed = takewhile(lambda call: not call.closed, reversed(shown))
         facts.unclosed_calls = sum(1 for _ in unclosed) if broken else 0
         facts.places = [call.place for call in whole]
@@ -445,9 +462,7 @@ class _Reader(MessageReader):
             return
         marked = self._pending[0][1]  # used only before the first tag
         kind = "thought" if self._inside or (marked and not self._tagged) else "text"
-        self.facts.order.append(
-            Run("thought" if kind == "thought" else "text", len(text), len(self._pending))
-        )
+        self._runs.append(Run("thought" if kind == "thought" else "text", len(text)))
         if kind == "thought":
             self.facts.add_thought(text)
         else:
