@@ -1,6 +1,7 @@
 """What an application with OpenAI's Chat Completions makes of `at`: messages, tools and options."""
 
 import json
+import mimetypes
 
 NAMES = (
     *("temperature", "top_p", "max_tokens", "stop", "seed"),
@@ -137,7 +138,10 @@ def _part(part, file):
         return {"type": "input_audio", "input_audio": sound}
     if "url" in medium and not file:
         return None
-    named = {"filename": medium["name"]} if "name" in medium else {}
+    name = medium.get("name")
+    if "url" in medium:
+        name = f"file{mimetypes.guess_extension(medium['type']) or ''}"
+    named = {"filename": name} if name else {}
     key = file if "url" in medium else "file_data"
     return {"type": "file", "file": {key: place, **named, **_details(medium)}}
 

@@ -26,7 +26,7 @@ PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {INDEX})]
 GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="utf-8")]
 """Pages with guides that change the package: `test_guides` follows them in a copy of it."""
 FINDINGS = sorted((ROOT / "docs" / "findings").glob("*.md"))
-GENERATED = [ROOT / "docs" / "threads.md", ROOT / "docs" / "findings.md"]
+GENERATED = [ROOT / "docs" / f"{name}.md" for name in ("threads", "findings", "request-findings")]
 """Pages that are generated from data and have no commands or code."""
 ELSEWHERE = [
     ROOT / "docs" / f"{name}.md"

@@ -19,6 +19,7 @@ LISTS: Final = {
     "can-gemini-take-it.md": "generated from models.tsv: one row for each fact, to look up",
     "findings.md": "generated from findings.yaml: one entry for each finding, to look up",
     "refused-requests.md": "one row for each rule of the served APIs, to look up",
+    "request-findings.md": "generated from request_findings.yaml: one entry for each finding",
     "threads.md": "generated from threads.yaml: one row for each public thread, to look up",
 }
 """The pages without a limit, each with the reason."""

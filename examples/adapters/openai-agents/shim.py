@@ -75,7 +75,7 @@ def _items(at, message):
         case {"system": text}:
             yield {"role": "system", "content": text}
         case {"user": parts}:
-            yield {"role": "user", "content": [_content(at, part) for part in parts]}
+            yield {"role": "user", "content": _contents(at, parts)}
         case {"model": parts}:
             for part in parts:
                 if isinstance(part, str):
@@ -99,9 +99,13 @@ def _items(at, message):
 
 def _output(at, result):
     if "parts" in result:
-        return [_content(at, part) for part in result["parts"]]
+        return _contents(at, result["parts"])
     value = {"error": result["value"]} if result.get("failed") else result["value"]
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _contents(at, parts):
+    return [words for part in parts if (words := _content(at, part))]
 
 
 def _content(at, part):
@@ -117,8 +121,9 @@ def _content(at, part):
     if kind == "audio":
         sound = {"data": medium["data"], "format": medium["type"].removeprefix("audio/")}
         return {"type": "input_audio", "input_audio": sound}
-    file = {"file_url": place} if "url" in medium else {"file_data": place}
-    return {"type": "input_file", "filename": medium.get("name", "file"), **file}
+    if "url" in medium:  # only images can be given by URL
+        return None
+    return {"type": "input_file", "filename": medium.get("name", "file"), "file_data": place}
 
 
 async def _ask(at, items):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +11,7 @@ from msgspec.structs import replace as with_fields
 
 from harness.facts import Facts, Finding, call_value, plain_base64
 from harness.stream.json_codec import Json, same_json
-from harness.stream.prompt import AnyPart, Call, Prompt, Result, Text, Thinking
+from harness.stream.prompt import AnyPart, Call, Media, Prompt, Result, Text, Thinking
 
 from .comparison import TOKEN, Comparison, all_parts, found, red, short, value_at
 
@@ -179,10 +180,17 @@ def _content(result: Result) -> Json:
 def _has(result: Result, wanted: Json) -> bool:
     """Return whether a result has a content, in any of the usual forms."""
     forms = [*_forms(result.value)]
-    forms += ["\n".join(part.text for part in result.parts or () if isinstance(part, Text))]
+    forms += ["\n".join(map(_text_of, result.parts or ()))]
     if wanted == "":
         return any(form in ("", None) or form == {} for form in forms)
     return any(_is_form(wanted, form) for form in forms)
+
+
+def _text_of(part: AnyPart) -> str:
+    """Return the text of a part; a text file is a text too."""
+    if isinstance(part, Media) and part.media_type == "text/plain" and part.data:
+        return base64.b64decode(part.data + "==").decode("utf-8", "replace")
+    return part.text if isinstance(part, Text) else ""
 
 
 def _forms(value: Any) -> Iterator[Json]:

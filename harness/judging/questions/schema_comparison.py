@@ -103,7 +103,8 @@ class _Reader:
                 node = replace(node, nullable=True)
             else:
                 branches.append(branch)
-        if len(branches) == 1 and len(branches) < len(node.branches):
+        is_only = len(node.branches) > 1 or not (node.types or node.properties)
+        if len(branches) == 1 and is_only:
             inner, above = self.node(branches[0], path, above)
             node = _with_branch(node, inner)
         else:

@@ -166,6 +166,7 @@ ODD: dict[str, tuple[str, Change]] = {
     "other keys for results": ("history-calls", lambda body: [part["functionResponse"].update(response={"content": part["functionResponse"]["response"]["result"]}) for part in parts(body, 2)]),
     "results in blocks": ("history-result-values", lambda body: [part["functionResponse"].update(response={"output": [{"json": part["functionResponse"]["response"]}]}) for part in parts(body, 2)[:1]]),
     "a failed result with details": ("history-result-failed", lambda body: parts(body, 2)[0]["functionResponse"].update(response={"error": {"details": "RES-au1"}})),
+    "the text of a result as a text file": ("history-result-media", lambda body: parts(body, 2)[0]["functionResponse"].update(response={"result": ""}, parts=[{"inlineData": {"mimeType": "text/plain", "data": "UkVTLWF3MQ=="}}, *parts(body, 2)[0]["functionResponse"]["parts"]])),
     "numbers as floats and texts": ("settings-values", lambda body: generation(body).update(maxOutputTokens=1781.0, seed="4177")),
     "a mode in lower case with all names": ("choice-required", lambda body: body["toolConfig"].update(functionCallingConfig={"mode": "any", "allowedFunctionNames": ["tool_s1", "tool_s2"]})),
     "a tool for each function": ("tools-plain", lambda body: body.update(tools=[{"function_declarations": [each]} for each in body["tools"][0]["functionDeclarations"]])),

@@ -39,6 +39,7 @@ KEPT = {
     "null as nullable": (NULLABLE, {"type": "string", "nullable": True}),
     "null as an alternative": (NULLABLE, one_of({"type": "string"}, {"type": "null"})),
     "an alternative null as a list of types": (one_of(TOWN, {"type": "null"}), {**TOWN, "type": ["object", "null"]}),
+    "null in the only alternative": ({"anyOf": [{"type": "string"}, {"type": "null"}], "description": "B"}, {"anyOf": [{"type": "string", "nullable": True, "description": "B"}]}),
     "null in an enum": ({"type": ["string", "null"], "enum": ["A", None]}, {"type": "string", "nullable": True, "enum": ["A"]}),
     "a nullable name that is no longer required": ({**of(a=NULLABLE), "required": ["a"]}, of(a=NULLABLE)),
     "a constant as an enum": (CONSTANT, {"type": "string", "enum": ["A"]}),
