@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.stream.framing import DocumentFramer, Frame, Framer, FramingError, frame_by_content
+from harness.stream.framing import (
+    DocumentFramer,
+    Frame,
+    Framer,
+    FramingError,
+    SseFramer,
+    frame_by_content,
+)
+from harness.stream.framing.sse import NO_DATA, NO_SPACE, OPEN, OUTSIDE, SEVERAL, UNNAMED
 from harness.stream.json_codec import MAX_NESTING, decode_json
 
 
@@ -256,3 +264,37 @@ def test_events_with_names_are_read_alike_whole_and_in_bytes(data: bytes) -> Non
     frames = whole.feed(data) + whole.close()
     pieces = [frame for byte in data for frame in bytewise.feed(bytes([byte]))]
     assert frames == pieces + bytewise.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "oddities"),
+    [
+        (b"event: a\ndata: {}\n\n", [(NO_DATA, 0)]),
+        (b"data: {}\n\n" * 2, [(UNNAMED, 0)]),
+        (b"event: a\ndata: {}\n\ndata: {}\n\n", [(UNNAMED, 19), (NO_DATA, 0)]),
+        (b"event: a\r\ndata: {}\r\n\r\nevent:\r\ndata: {}\r\n\r\n", [(NO_DATA, 0), (UNNAMED, 30)]),
+        (b": c\ndata: {}\n\n", [(NO_DATA, 0), (UNNAMED, 4)]),
+        (b"event: a\n\ndata:{}\n\n", [(NO_DATA, 0), (NO_SPACE, 10), (UNNAMED, 10)]),
+        (b"data: {}\ndata: {}\n\n", [(UNNAMED, 0), (SEVERAL, 0)]),
+        (b"data: {}\n", [(OPEN, 0), (UNNAMED, 0)]),
+        (b"data: {}", [(OPEN, 0), (UNNAMED, 0)]),
+        (b'data: {}\n\n{"a": 1}\n', [(UNNAMED, 0), (OUTSIDE, 10)]),
+        (b'{"a": 1}\n', [(OUTSIDE, 0)]),
+    ],
+)
+def test_oddities_of_a_stream(body: bytes, oddities: list[tuple[str, int]]) -> None:
+    framer = SseFramer()
+    framer.feed(body)
+    framer.close()
+    assert [(oddity.name, oddity.place) for oddity in framer.oddities] == oddities
+    assert sorted(oddities) == sorted(
+        (oddity.name, oddity.place) for oddity in framed_by_bytes(body).oddities
+    )
+
+
+def framed_by_bytes(body: bytes) -> SseFramer:
+    framer = SseFramer()
+    for at in range(len(body)):
+        framer.feed(body[at : at + 1])
+    framer.close()
+    return framer

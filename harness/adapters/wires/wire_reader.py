@@ -4,24 +4,17 @@ each message.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from harness.facts import Error, Fact, Facts
 from harness.providers.oracle.reader import note_error
+from harness.stream.framing import Frame, SseFramer
+from harness.stream.framing.sse import NO_DATA, NO_SPACE, OPEN, OUTSIDE, SEVERAL, UNNAMED
 from harness.stream.json_codec import Json, decode_json
 from harness.stream.printable import short_json, shorten
-
-# All three line ends of the WHATWG standard; the longest first, so that CR LF is one.
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
-_FIELDS: Final = ("data", "event", "id", "retry", "")
-"""The fields of an event. A comment is a line with the empty field."""
-
-_LONGEST_BARE: Final = 65_536
-"""The characters of a bare error document. Longer ones are not read."""
 
 
 class Unreadable(ValueError):
@@ -44,6 +37,23 @@ class Framing:
     """Whether the client reads a last message without a blank line after it."""
     line_feeds: bool = False
     """Whether the client knows only LF as the end of a line."""
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """The name of an oddity of the stream → why the client can't read it."""
+        faults = {
+            OUTSIDE: "the line {value!r} is not a field of a server-sent event",
+            SEVERAL: "its data is not one JSON value",
+            OPEN: "its last event has no blank line at the end, so no client reads it",
+        }
+        if self.event_lines:
+            faults[UNNAMED] = "it has no event: line, so the official client drops it"
+        if self.data_only:
+            no_data = "the line {value!r} is not data: "
+            faults |= {OUTSIDE: no_data, NO_DATA: no_data, NO_SPACE: no_data}
+        if self.closes_last:
+            del faults[OPEN]
+        return faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +127,20 @@ def messages_of(items: Sequence[Json], framing: Framing) -> Iterator[WireMessage
     if len(texts) == len(items) and (whole := _object_of("".join(texts))) is not None:
         yield WireMessage(whole, len(items) - 1)
         return
-    lines = _Lines(framing)
+    stream = _Stream(framing)
     for at, item in enumerate(items):
-        if not isinstance(item, str):
-            lines.check_empty()
-            yield WireMessage(item, at)
-        elif lines.is_empty and (whole := _object_of(item)) is not None:
+        whole = item if not isinstance(item, str) else None
+        if whole is None and stream.framer.between:
+            whole = _object_of(str(item))
+        if whole is not None or not isinstance(item, str):
+            stream.check_object()
             yield WireMessage(whole, at)
-        else:
-            yield from lines.feed(item, at)
-    yield from lines.close(len(items) - 1)
+            continue
+        if framing.line_feeds and "\r" in item:
+            raise Unreadable("a line ends with CR; the official client knows only LF")
+        # `text_of_bytes` keeps the bytes of a cut character as surrogates.
+        yield from stream.read(stream.framer.feed(item.encode("utf-8", "surrogateescape")), at)
+    yield from stream.close(len(items) - 1)
 
 
 def text_of_bytes(data: bytes) -> str:
@@ -146,113 +160,49 @@ def _object_of(text: str) -> Json:
         return None
 
 
-class _Lines:
-    """Reads server-sent events as the standard says; a line or piece of text that a client ignores
-    is an error.
-    """
+class _Stream:
+    """Server-sent events; a line or piece of text that a client ignores is an error."""
 
     def __init__(self, framing: Framing) -> None:
+        self.framer = SseFramer()
         self._framing = framing
-        self._text = b""
-        """The open line."""
-        self._data: list[str] = []
-        """The data lines of the open event."""
-        self._bare = ""
-        """The lines of a bare document that is open."""
-        self._event: str | None = None
+        self._faults = framing.faults
         self._is_done = False
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no line and no event is open."""
-        return not (self._text or self._data or self._bare or self._event)
-
-    def check_empty(self) -> None:
+    def check_object(self) -> None:
         """Raise `Unreadable` if an event is open, or if the stream said that it is over."""
-        if not self.is_empty:
+        if not self.framer.between:
             raise Unreadable("an object follows an event that has no blank line at its end")
         if self._is_done:
             raise Unreadable(f"no client reads what follows {self._framing.done}")
 
-    def feed(self, text: str, at: int) -> Iterator[WireMessage]:
-        """Yield the messages that this text completes."""
-        if self._framing.line_feeds and "\r" in text:
-            raise Unreadable("a line ends with CR; the official client knows only LF")
-        # `text_of_bytes` keeps the bytes of a cut character as surrogates.
-        self._text += text.encode("utf-8", "surrogateescape")
-        end = len(self._text) - self._text.endswith(b"\r")  # LF may follow
-        cut = max(self._text.rfind(b"\n", 0, end), self._text.rfind(b"\r", 0, end)) + 1
-        whole, self._text = self._text[:cut], self._text[cut:]
-        try:
-            lines = _LINE_END.split(whole.decode())
-        except UnicodeDecodeError:
-            raise Unreadable("it is not UTF-8") from None
-        for line in lines[:-1]:
-            yield from self._line(line, at)
+    def read(self, frames: list[Frame], at: int) -> Iterator[WireMessage]:
+        """Yield the messages of frames. Raises `Unreadable` for the first that a client drops."""
+        for frame in frames:
+            self._check(frame.offset, frame.json)
+            if frame.raw is not None and frame.raw == self._framing.done:
+                self._is_done = True
+            elif self._is_done:
+                raise Unreadable(f"no client reads what follows {self._framing.done}")
+            elif frame.raw is None:
+                yield WireMessage(frame.json, at, framed=True)
+            else:
+                raise Unreadable(f"its data {shorten(frame.raw, 80)!r} is not JSON")
 
     def close(self, at: int) -> Iterator[WireMessage]:
         """Yield the last message. Raises `Unreadable` for one that is not complete."""
-        if self._text:
-            yield from self.feed("\n", at)
-        if self._framing.closes_last:
-            yield from self._line("", at)
-        if self._data:
-            raise Unreadable("its last event has no blank line at the end, so no client reads it")
-        if self._bare:
-            raise self._no_data(self._bare.partition("\n")[0])
+        yield from self.read(self.framer.close(), at)
+        self._check(self.framer.offset, None)
 
-    def _line(self, line: str, at: int) -> Iterator[WireMessage]:
-        if self._framing.data_only and (self._bare or line.startswith("{")):
-            yield from self._bare_line(line, at)
-            return
-        if not line:
-            yield from self._dispatch(at)
-            return
-        name, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if name not in _FIELDS or (self._framing.data_only and not line.startswith("data: ")):
-            raise self._no_data(line)
-        if name == "data":
-            self._data.append(value)
-        elif name == "event":
-            self._event = value or None
-
-    def _bare_line(self, line: str, at: int) -> Iterator[WireMessage]:
-        """Yield the error document whose last line this is. Only such a document has no
-        ``data: ``.
+    def _check(self, place: int, message: Json) -> None:
+        """Raise `Unreadable` for an oddity up to this place. Google sends an error document between
+        events.
         """
-        self._bare += f"{line}\n"
-        first = self._bare.partition("\n")[0]
-        if len(self._bare) > _LONGEST_BARE:
-            raise self._no_data(first)
-        if line.startswith(("}", "{")) and (document := _object_of(self._bare)) is not None:
-            if "error" not in document:
-                raise self._no_data(first)
-            self._bare = ""
-            yield WireMessage(document, at)
-
-    def _no_data(self, line: str) -> Unreadable:
-        kind = "data: " if self._framing.data_only else "a field of a server-sent event"
-        return Unreadable(f"the line {shorten(line, 80)!r} is not {kind}")
-
-    def _dispatch(self, at: int) -> Iterator[WireMessage]:
-        data, event = "\n".join(self._data), self._event
-        is_open = bool(self._data)
-        self._data, self._event = [], None
-        if not is_open:
-            return
-        if self._framing.done and data == self._framing.done:
-            self._is_done = True
-            return
-        if self._is_done:
-            raise Unreadable(f"no client reads what follows {self._framing.done}")
-        try:
-            native = decode_json(data.encode())
-        except ValueError:
-            raise Unreadable(f"its data {shorten(data, 80)!r} is not JSON") from None
-        if self._framing.event_lines and event is None:
-            raise Unreadable("it has no event: line, so the official client drops it")
-        yield WireMessage(native, at, framed=True)
+        if self._framing.data_only and isinstance(message, dict) and "error" in message:
+            self.framer.oddities.first.pop(OUTSIDE, None)
+        for oddity in self.framer.oddities:
+            if oddity.place <= place and (sentence := self._faults.get(oddity.name)):
+                raise Unreadable(sentence.format(value=oddity.value))
 
 
 def text_in(holder: dict[str, Json], name: str, place: str = "") -> str:

@@ -10,8 +10,19 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..oddities import Oddities, Oddity
 from .frame import MAX_FRAME, Frame, Pieces, as_text, make_frame, too_long
 from .json_documents import BareJson, Strict, whole_document
+
+OUTSIDE: Final = "text outside an event"
+UNNAMED: Final = "an event without its name"
+NO_DATA: Final = "a line without data"
+"""A comment, a name, an id or a retry."""
+NO_SPACE: Final = "no space after data:"
+SEVERAL: Final = "several messages in one event"
+OPEN: Final = "no blank line at the end"
+_SHOWN: Final = 200
+"""The bytes of a line in an oddity."""
 
 
 class SseFramer:
@@ -31,6 +42,8 @@ class SseFramer:
         self.data_size = 0
         self.bare = BareJson(max_frame, strict)
         self.between = True  # no event, document or line is open
+        self.named = False  # the open event has its name
+        self.oddities = Oddities()
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
         if self.between and (frames := self._take_whole(data, at_ms)):
@@ -54,16 +67,26 @@ class SseFramer:
         if data[:1] == b"{" and data[-1:] == b"\n" and b"\n{" not in data:  # not JSON lines
             if whole_document(data, at_ms, offset, frames, self.bare.strict):
                 self.offset = offset + len(data)
+                self._note(OUTSIDE, data, offset)
             return frames
         if data[-size:] != end:
             return frames
+        unnamed = named = -1
         for event in data[:-size].split(end):
-            start = 6 if event[:6] == b"data: " else _data_after_name(event, end[: size // 2])
+            if event[:6] == b"data: ":
+                start, unnamed = 6, offset if unnamed < 0 else unnamed
+            else:
+                start = _data_after_name(event, end[: size // 2])
+                named = offset if named < 0 else named
             message = event[start:]
             if not start or 10 in message or 13 in message:
                 return []
             frames.append(Frame(offset + start - 6, message, None, at_ms))
             offset += len(event) + size
+        if unnamed >= 0:
+            self._note(UNNAMED, b"", unnamed)
+        if named >= 0:
+            self._note(NO_DATA, data.partition(end[: size // 2])[0], named)
         self.offset, self.after_cr = offset, False
         return frames
 
@@ -89,6 +112,8 @@ class SseFramer:
             if line in _BLANK_LINES and not self.bare.pieces.held:
                 if self.data:
                     self._end_event(at_ms, frames)
+                else:
+                    self.named = False
             elif line.startswith(b"data:"):
                 self._take_data(line, offset, frames)
             else:
@@ -98,12 +123,21 @@ class SseFramer:
         if rest:
             self.line.add(rest, offset + self.line.size)
 
+    def _note(self, name: str, line: bytes, offset: int) -> None:
+        first = self.oddities.first
+        if name not in first:
+            text = line[:_SHOWN].rstrip(b"\r\n").decode("utf-8", "backslashreplace")
+            first[name] = Oddity(name, offset, text)
+
     def close(self) -> list[Frame]:
         frames: list[Frame] = []
+        if self.data:
+            self._note(OPEN, b"", self.starts[0])
         if self.line.held:
             line = self.line.take()
             if self.bare.pieces.held or not _is_field(line):
                 self._end_event(None, frames, partial=True)
+                self._note(OUTSIDE, line, self.offset)
                 self.bare.feed(line, None, self.offset, frames)
             else:
                 self._close_field(line, frames)
@@ -114,6 +148,8 @@ class SseFramer:
     def _take_data(self, line: bytes, offset: int, frames: list[Frame]) -> None:
         if self.bare.pieces.held:
             self.bare.close(frames)
+        if line[5:6] != b" ":
+            self._note(NO_SPACE, line, offset)
         self.data.append(line)
         self.starts.append(offset)
         self.data_size += _length(line)
@@ -126,12 +162,19 @@ class SseFramer:
         if _length(line) > self.max_frame:  # a buffered line is refused earlier
             raise too_long(offset, self.max_frame)
         if self.bare.pieces.held or not _is_field(line):
+            self._note(OUTSIDE, line, offset)
             self._end_event(at_ms, frames)
             self.bare.feed(line, at_ms, offset, frames)
+        else:
+            self._note(NO_DATA, line, offset)
+            if line.startswith(b"event:"):
+                self.named = bool(line[6:].strip())
 
     def _close_field(self, line: bytes, frames: list[Frame]) -> None:
         """Read a last line without a line end: its message is used only if it is whole."""
         value = _field_value(line)
+        if line.startswith(b"data:"):
+            self._note(OPEN, b"", self.offset)
         if line.startswith(b"data:") and value.endswith((b"}", b"]")):
             whole = make_frame(value, self.offset, None)
             if whole.raw is None:
@@ -145,9 +188,12 @@ class SseFramer:
         """End the event: its data lines are one message together or, if only the single lines are
         JSON, one message each.
         """
+        named, self.named = self.named, False
         if not self.data:
             return
         start, self.data_size = self.starts[0], 0
+        if not named:
+            self._note(UNNAMED, b"", start)
         if len(self.data) == 1:
             line = self.data.pop()
             self.starts.clear()
@@ -176,6 +222,8 @@ class SseFramer:
             if each[-1].raw not in (None, "[DONE]"):
                 each = [whole]
                 break
+        else:
+            self._note(SEVERAL, b"", start)
         frames += each
 
 
@@ -204,7 +252,7 @@ def _data_after_name(event: bytes, end: bytes) -> int:
     """
     name, _, _ = event.partition(end)
     start = len(name) + len(end)
-    is_named = event.startswith(b"event:") and event.startswith(b"data: ", start)
+    is_named = event.startswith(b"event:") and len(name) > 7 and event.startswith(b"data: ", start)
     return start + 6 if is_named and 10 not in name and 13 not in name else 0
 
 
