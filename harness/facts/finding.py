@@ -191,6 +191,7 @@ REASONS: Final[Mapping[str, Reason]] = {
     "declared": Reason("declared as {wire}", ("wire",)),
     NOTHING_RECORDED: Reason("nothing recorded"),
     "unread": Reason("nothing of this answer was read, and the adapter reports nothing"),
+    "left-unread": Reason("the reader left {wire:list} unread"),
     "variant": Reason("it depends on a form that no server documents: {wire:list}"),
     "in-session": Reason("the payloads of {wire} do not have it without their session", ("wire",)),
     "nameless-call": Reason("the wire has a call without a name, which nobody can run"),

@@ -246,6 +246,9 @@ def compare_output(
         for aspect in red:
             if aspect in lacking:
                 findings[aspect] = Finding(aspect, "not_asked", "in-session", adapter.model)
+    if red and adapter.by_facts and reading.unread:  # a green cell needs no excuse
+        for aspect in red:
+            findings[aspect] = Finding(aspect, "not_asked", "left-unread", reading.unread)
     return ExchangeJudgement(
         cassette,
         number,

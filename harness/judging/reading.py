@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import zlib
 from functools import cached_property
+from typing import Final
 
 from msgspec.structs import replace as with_fields
 
@@ -23,6 +24,7 @@ from harness.providers import (
     declared_tools,
 )
 from harness.providers.provider import oddities_of
+from harness.providers.unread import unread_values
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
@@ -30,6 +32,9 @@ from harness.stream.framing import Frame
 from harness.stream.oddities import Oddities
 
 from .wire_variants import variants_in
+
+MOST_WALKED: Final = 1 << 20
+"""The bytes of the longest body whose unread values are listed."""
 
 
 class Reading:
@@ -87,6 +92,13 @@ class Reading:
             first = self.facts.unreadable[0]
             place = max(body.find(first.encode("utf-8", "surrogateescape")), 0)
         return self._read(body[: body.rfind(b"\n", 0, place) + 1])
+
+    @cached_property
+    def unread(self) -> list[str]:
+        """The places of the values of the answer that stand in no event."""
+        answer = self.provider.answer(self.exchange, None, self._tool_code)
+        steps = self.provider.steps(self.body, answer, self.exchange.end)
+        return unread_values(steps, self.provider) if len(self.body) <= MOST_WALKED else []
 
     @cached_property
     def interrupted(self) -> bool:

@@ -16,7 +16,7 @@ from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 
 from .gemini.canonical_request import canonical_request
-from .gemini.facts import GeminiFacts
+from .gemini.facts import BOOLEANS, GeminiFacts
 from .gemini.history import read_contents
 from .gemini.messages import METHOD, is_envelope
 from .gemini.normalizer import GeminiNormalizer
@@ -24,7 +24,7 @@ from .gemini.places import PLACES
 from .gemini.request import VENDOR, write_body
 from .gemini.tools import json_schema
 from .gemini.whole import fault_of
-from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider, bearer
+from .provider import GENERATE_CONTENT, SHAPE, Endpoint, FirstMessages, Identity, Provider, bearer
 
 
 def _detect(first: FirstMessages) -> Identity | None:
@@ -66,6 +66,7 @@ PROVIDER: Final = Provider(
     fault=fault_of,
     normalizer=GeminiNormalizer,
     facts_reader=GeminiFacts,
+    shape=SHAPE | BOOLEANS,
     url=re.compile(rf"/v1internal{METHOD}"),
     detect=_detect,
     write=_write,

@@ -9,7 +9,7 @@ from typing import Final
 from harness.stream.framing import frame_by_content
 
 from .gemini.canonical_request import canonical_request
-from .gemini.facts import GeminiFacts
+from .gemini.facts import BOOLEANS, GeminiFacts
 from .gemini.history import read_contents
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH
 from .gemini.normalizer import GeminiNormalizer
@@ -18,7 +18,7 @@ from .gemini.request import VENDOR, write_body
 from .gemini.tools import json_schema
 from .gemini.usual import decode_message
 from .gemini.whole import fault_of
-from .provider import GENERATE_CONTENT, Endpoint, Provider
+from .provider import GENERATE_CONTENT, SHAPE, Endpoint, Provider
 
 PROVIDER: Final = Provider(
     name="gemini-api",
@@ -27,6 +27,7 @@ PROVIDER: Final = Provider(
     normalizer=GeminiNormalizer,
     framer=partial(frame_by_content, strict=decode_message),
     facts_reader=GeminiFacts,
+    shape=SHAPE | BOOLEANS,
     url=re.compile(rf"^(?!.*{VERTEX_PATH}).*?{MODEL_METHOD}"),
     write=write_body,
     read=read_contents,

@@ -28,6 +28,8 @@ from .history import NO_PROMPT, HistoryRules
 from .request_places import RequestPlaces
 from .request_rules import RequestRules
 
+SHAPE: Final = frozenset({"type", "role", "index", "object"})
+"""The fields of the shape of many wires."""
 GENERATE_CONTENT: Final = "generateContent"
 """The wire of the Gemini API, of Vertex AI, and of Code Assist in an envelope."""
 EXIT_CODE: Final = "x-exit-code"
@@ -277,6 +279,10 @@ class Provider:
     """The addresses of the API, None for a program."""
     tags: tuple[str, ...] = ()
     """The tags that its normalizer searches for in text; it holds back a text that may begin a tag.
+    """
+    shape: frozenset[str] = SHAPE
+    """The names of the fields of its messages whose values are no facts: they only say what a
+    message is, or repeat another field. The value of any other field stands in an event.
     """
     framing: frozenset[str] = frozenset()
     """The variants of framing and of errors that this wire documents, or names itself."""

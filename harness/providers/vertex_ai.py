@@ -14,7 +14,7 @@ from typing import Final
 from harness.stream.framing import frame_by_content
 
 from .gemini.canonical_request import canonical_request
-from .gemini.facts import GeminiFacts
+from .gemini.facts import BOOLEANS, GeminiFacts
 from .gemini.history import read_contents
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_answer
 from .gemini.normalizer import GeminiNormalizer
@@ -24,7 +24,7 @@ from .gemini.tools import json_schema
 from .gemini.usual import decode_message
 from .gemini.whole import fault_of
 from .history import HistoryRules
-from .provider import GENERATE_CONTENT, Endpoint, FirstMessages, Identity, Provider
+from .provider import GENERATE_CONTENT, SHAPE, Endpoint, FirstMessages, Identity, Provider
 
 _GLOBAL: Final = "https://aiplatform.googleapis.com"
 _LOCATION: Final = re.compile(r"/projects/[^/]+/locations/([a-z0-9-]+)/")
@@ -62,6 +62,7 @@ PROVIDER: Final = Provider(
     normalizer=GeminiNormalizer,
     framer=partial(frame_by_content, strict=decode_message),
     facts_reader=GeminiFacts,
+    shape=SHAPE | BOOLEANS,
     url=re.compile(rf"{VERTEX_PATH}{MODEL_METHOD}"),
     detect=_detect,
     write=write_body,

@@ -13,7 +13,7 @@ from harness.stream.framing import Framer, frame_by_content
 Json = Any
 LONG = "A line with words.\r\n \t" * 300
 TEXTS = ("", " ", "\n", "é 😀 \u2028", "<b>&amp;</b>", '{"a": [1]}', LONG)
-COUNTS = (0, 1, 99_999, 100_000, 12_345_678_901)
+COUNTS = (0, 1, 99_999, 100_000, 12_345_678_901, "7", "123456")
 INDEXES = ("index", "output_index", "content_index", "summary_index", "command_index")
 MOST = 9
 
@@ -53,7 +53,7 @@ def _places(value: Json) -> Iterator[tuple[Any, Any]]:
 
 
 def _value(messages: list[Json], random: Random) -> list[Json]:
-    """Change a value to another one of its type."""
+    """Change a value to another one of its type, or a number to its text."""
     leaves = [
         (holder, key)
         for holder, key in _places(messages)

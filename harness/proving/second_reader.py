@@ -65,7 +65,7 @@ def compare_readers(
     thread of a system with SIGALRM has the limit of time.
     """
     found = []
-    for place, exchange, body in _bodies(provider, answers, changes, seed):
+    for place, exchange, body in bodies_of(provider, answers, changes, seed):
         answer = provider.answer(exchange, None, None)
         at = f"of {provider.name}, for {place}"
         ours, theirs = (
@@ -116,9 +116,10 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _bodies(
+def bodies_of(
     provider: Provider, answers: Iterable[tuple[str, Exchange]], changes: int, seed: int
 ) -> Iterator[tuple[str, Exchange, bytes]]:
+    """Yield the name and the exchange of each answer with its body, or with changed ones."""
     whole = [(place, exchange, body_of(exchange)) for place, exchange in answers]
     if not changes:
         yield from whole

@@ -355,6 +355,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: [Finding("calls", "not_asked", "variant", ["arguments as text"])],
         "it depends on a form that no server documents: arguments as text",
     ),
+    "left-unread": (
+        lambda: [Finding("calls", "not_asked", "left-unread", ["output[].name"])],
+        "the reader left output[].name unread",
+    ),
     "declared": (declared, "declared as text"),
     "in-session": (
         lambda: of_adapter(without_session(), SIGNED_CALL),

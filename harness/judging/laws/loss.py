@@ -20,11 +20,14 @@ def loss_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
     their event model.
     """
     output = subject.output(exchange)
-    judgement = compare_output(Reading(exchange, subject.options), subject.adapter, output)
+    reading = Reading(exchange, subject.options)
+    judgement = compare_output(reading, subject.adapter, output)
     if judgement.error:
         return as_reference([judgement.error], exchange, subject)
+    left = [] if subject.adapter.by_facts else reading.unread
+    unread = [f"the reader left {' '.join(left)} unread"] if left else []
     breaches = as_reference(list(map(judgement.sentence, judgement.red)), exchange, subject)
-    return [
+    return as_reference(unread, exchange, subject) + [
         replace(
             breach,
             aspect=aspect,

@@ -58,6 +58,8 @@ _READ: Final = {
 _CALL: Final = {
     *("name", "id", "args", "willContinue", "will_continue", "partialArgs", "partial_args"),
 }
+BOOLEANS: Final = frozenset({"thought", "willContinue", "boolValue"})
+"""The fields of a part whose truth values are kinds and values of events."""
 _NOTED: Final = ("field ", "candidate field ", "promptFeedback field ")
 """The places of fields that are facts. Those of a content and of a result are none."""
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from harness.stream.framing.json_lines import JsonLinesFramer
 
-from ..provider import FirstMessages, Identity, Provider
+from ..provider import SHAPE, FirstMessages, Identity, Provider
 from ..run_reader import detect_run
 from .facts import CliFacts
 from .normalizer import READERS, CliNormalizer
@@ -64,6 +64,7 @@ PROVIDER: Final = Provider(
     vendor="gemini",
     normalizer=CliNormalizer,
     facts_reader=CliFacts,
+    shape=SHAPE | {"timestamp", "delta"},
     detect=_detect,
     framer=JsonLinesFramer,
     program=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..gemini.request import VENDOR
-from ..provider import Endpoint, Provider
+from ..provider import SHAPE, Endpoint, Provider
 from ..vertex_ai import regional
 from .facts import InteractionsFacts
 from .history import HISTORY, read_interaction
@@ -20,6 +20,7 @@ PROVIDER: Final = Provider(
     title="Interactions API",
     normalizer=InteractionsNormalizer,
     facts_reader=InteractionsFacts,
+    shape=SHAPE | {"event_type", "is_error"},
     url=CREATE,
     stored_url=STORED,
     detect=detect,

@@ -8,7 +8,7 @@ from typing import Final
 from harness.stream.websocket import MessageFramer, is_log
 
 from ..gemini.request import VENDOR
-from ..provider import FirstMessages, Identity, Provider
+from ..provider import SHAPE, FirstMessages, Identity, Provider
 from .facts import LiveFacts
 from .messages import is_session
 from .normalizer import LiveNormalizer
@@ -28,6 +28,7 @@ PROVIDER: Final = Provider(
     title="Live API",
     normalizer=LiveNormalizer,
     facts_reader=LiveFacts,
+    shape=SHAPE | {"from", "turnComplete", "thought"},
     stored_url=_URL,
     detect=_detect,
     framer=MessageFramer,

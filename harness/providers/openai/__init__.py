@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..provider import Api, Endpoint, Provider, bearer
+from ..provider import SHAPE, Api, Endpoint, Provider, bearer
 from .history import HISTORY, read_request
 from .messages import GENERATE, NAME, PATHS, STORED, detect
 from .normalizer import OpenAiFacts, OpenAiNormalizer
@@ -50,6 +50,9 @@ PROVIDER: Final = Provider(
     ),
     # OpenRouter sends comments while it waits: https://openrouter.ai/docs/api-reference/streaming
     framing=frozenset({"event:, id: or retry: lines", "[DONE]", "comments"}),
+    # The reason of a response says more than its status. The id of an item, and its thoughts,
+    # encrypted anew, are repeated. `obfuscation` pads a piece.
+    shape=SHAPE | {"sequence_number", "obfuscation", "status", "item_id", "encrypted_content"},
     variants=variants_in,
     fault=fault_of,
     refusals=REFUSALS,

@@ -15,7 +15,7 @@ from typing import Any, Final
 from harness.stream.json_codec import objects_in
 
 from ..gemini.request import VENDOR
-from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider, bearer
+from ..provider import SHAPE, Answer, Endpoint, FirstMessages, Identity, Provider, bearer
 from .choices import VENDORS
 from .facts import ChatFacts
 from .history import HISTORY, read_compatible
@@ -96,6 +96,7 @@ PROVIDER: Final = Provider(
     ),
     tags=(f"<{TAG}>", f"</{TAG}>"),
     framing=frozenset({"[DONE]"}),
+    shape=SHAPE | {"obfuscation", "thought"},
     variants=variants_in,
     fault=fault_of,
     driver="harness.recording.drivers.openai_compat:OpenAiCompatDriver",
