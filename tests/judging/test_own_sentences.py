@@ -26,7 +26,6 @@ ALLOWED = {
     "adapters/named.py _LINE": "a target of the user",
     "adapters/named.py _PATH": "the path of a module, in an argument",
     "adapters/named.py _name_of": "a target of the user",
-    "adapters/wires/wire_reader.py _LINE_END": "the text of an adapter",
     "facts/account.py _ESCAPE": "a JSON path of the wire",
     "facts/account.py _STEP": "a JSON path of the wire",
     "facts/aspects.py _BLOCKED": "the adapter's statements about errors",
