@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from harness.facts import Facts
-from harness.providers.provider import EXIT_CODE, Answer, FirstMessages, Identity, Provider
+from harness.providers.provider import EXIT_CODE, SHAPE, Answer, FirstMessages, Identity, Provider
 from harness.providers.run_reader import RunReader, detect_run, take
 from harness.stream.events import (
     INTERRUPTED,
@@ -428,6 +428,7 @@ PROVIDER: Final = Provider(
     vendor="gemini",
     normalizer=AgyNormalizer,
     oracle=_read_facts,
+    shape=SHAPE | {"event"},
     detect=_detect,
     framer=partial(JsonLinesFramer, is_message=is_event, usual=decode_piece),
     program=True,
