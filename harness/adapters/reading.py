@@ -34,6 +34,19 @@ class ReadValues(dict[str, Any]):
         self._note(key)
         return super().pop(key, *default)
 
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        self._note(key)
+        return super().setdefault(key, default)
+
+    def __eq__(self, other: object) -> bool:
+        self._note_all()
+        return super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # as that of a dict
+
     def __contains__(self, key: object) -> bool:
         self._note(key)
         return super().__contains__(key)

@@ -101,8 +101,11 @@ def _parts(part: JsonObject, is_model: bool, place: str) -> Iterator[AnyPart]:
         given = call.get("args") or {}
         arguments = given if isinstance(given, dict) else json.dumps(given)
         name, call_id = word(call.get("name")), word(call.get("id"))
-        held = opaque(signed)
-        yield Call(call_id, name, arguments, call_id or None, signature=held, place=place)
+        more = {key: item for key, item in call.items() if key not in ("name", "id", "args")}
+        known = call_id or None
+        yield Call(
+            call_id, name, arguments, known, signature=opaque(signed), place=place, more=more
+        )
         signature = None
     if result is not None:
         yield _result(result, place)
@@ -226,6 +229,8 @@ class _Settings:
         content = wire.get("parts") if isinstance(wire, dict) else wire
         if isinstance(wire, dict):
             self.unread.keep(wire, place, but=("parts", "role"))
+        for part, own in objects(content, f"{place}.parts"):
+            self.unread.keep(part, own, but=("text",))
         return tuple(Instruction((piece,), place=place) for piece in texts_in(content))
 
     def _format(self, generation: JsonObject) -> AnswerFormat | None:

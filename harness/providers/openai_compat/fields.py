@@ -43,9 +43,9 @@ def parts_of(content: Json, place: str) -> list[AnyPart]:
 def _part(item: JsonObject, place: str) -> AnyPart:
     kind = item.get("type")
     if (kind in _TEXTS or kind is None) and "text" in item:
-        return Text(text_of(item["text"]), place=place, more=_others(item, ("type", "text")))
+        return Text(text_of(item["text"]), place=place, more=others(item, ("type", "text")))
     if "refusal" in item:
-        more = _others(item, ("type", "refusal"))
+        more = others(item, ("type", "refusal"))
         return Text(text_of(item["refusal"]), True, place=place, more=more)
     return _medium(item, place) or Native(item, place=place)
 
@@ -70,7 +70,7 @@ def _medium(item: JsonObject, place: str) -> Media | None:
     return None
 
 
-def _others(item: JsonObject, known: tuple[str, ...]) -> JsonObject:
+def others(item: JsonObject, known: tuple[str, ...]) -> JsonObject:
     return {name: value for name, value in item.items() if name not in known and value is not None}
 
 
@@ -89,7 +89,7 @@ def tools_of(tools: Json, vendor: str) -> Iterator[Function | ServerTool]:
         if tool.get("type") != "function":
             yield ServerTool(tool, vendor, place, "is a tool of another type")
         elif isinstance(inner, dict) and isinstance(inner.get("name"), str):
-            own = {name: value for name, value in inner.items() if name != "type"}
+            own = {**others(tool, ("type", "function")), **others(inner, ("type",))}
             yield function(own, place if inner is tool else f"{place}.function")
 
 

@@ -30,7 +30,7 @@ from ..gemini.request import VENDOR
 from ..gemini.tools import requests_thoughts
 from ..history import CallNames, HistoryRules, opaque, text_of, word
 from ..request_reading import Unread, listed
-from .fields import choice_of, format_of, parts_of, result_of, tier_of, tools_of
+from .fields import choice_of, format_of, others, parts_of, result_of, tier_of, tools_of
 from .thoughts import TAG
 
 HISTORY: Final = HistoryRules(by_id=True)
@@ -54,6 +54,7 @@ _OF_ANSWER: Final = (
     *("tool_calls", "function_call", "extra_content", "thought_signature"),
 )
 _SYSTEM: Final = ("system", "developer")
+_SIGNED: Final = ("extra_content", "thought_signature")
 
 JsonObject = dict[str, Any]
 
@@ -124,6 +125,7 @@ class ChatReader:
             name = name if isinstance(name, str) else None
             if role == "assistant":
                 self._unread.keep(message, place, but=_OF_ANSWER)
+                self._unread.keep(_beside_signature(message), f"{place}.extra_content")
                 parts = tuple(self._answer(message, place))
                 messages.append(Message("assistant", parts, name, place, ordered=False))
                 continue
@@ -177,7 +179,14 @@ class ChatReader:
         self._names.add(call_id, name)
         arguments: Any = {"input": called["input"]} if "input" in called else text_arguments(given)
         known, signature = word(call_id), opaque(_signature(call))
-        return Call(known, name, arguments, known or None, signature=signature, place=place)
+        more = {
+            **others(call, ("id", "index", "type", "function", "custom", *_SIGNED)),
+            **others(called, ("name", "arguments", "input")),
+            **_beside_signature(call),
+        }
+        return Call(
+            known, name, arguments, known or None, signature=signature, place=place, more=more
+        )
 
     # ---------------------------------------------------------------- settings
 
@@ -264,3 +273,15 @@ def _signature(holder: JsonObject) -> Json:
     own = extra.get("google") or extra.get("vertex")
     signature = own.get("thought_signature") if isinstance(own, dict) else None
     return signature or holder.get("thought_signature")
+
+
+def _beside_signature(holder: JsonObject) -> JsonObject:
+    """Return what ``extra_content`` has beside a signature."""
+    extra = holder.get("extra_content")
+    if not isinstance(extra, dict):
+        return {} if extra is None else {"extra_content": extra}
+    more = others(extra, ("google", "vertex"))
+    for vendor in ("google", "vertex"):
+        own = extra.get(vendor)
+        more |= others(own, ("thought_signature", "thought")) if isinstance(own, dict) else {}
+    return more
