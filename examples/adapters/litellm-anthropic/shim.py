@@ -55,7 +55,11 @@ async def _ask(at, messages):
     if not at.stream:
         at.skip("this shim reads only streams")
     tools = [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+        {
+            "name": tool.name,
+            "description": tool.description or "",
+            "input_schema": tool.parameters or {"type": "object", "properties": {}},
+        }
         for tool in at.tools
     ]
     pieces = await litellm.anthropic.messages.acreate(
@@ -64,10 +68,10 @@ async def _ask(at, messages):
         api_key="none",
         messages=messages,
         max_tokens=4096,
-        thinking={"type": "enabled", "budget_tokens": 1024},
         drop_params=True,  # for models without thoughts
         stream=True,
         **({"tools": tools} if tools else {}),
+        **({"thinking": {"type": "enabled", "budget_tokens": 1024}} if at.thoughts else {}),
     )
     buffer = b""
     async for piece in pieces:
