@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -30,10 +31,8 @@ from harness.stream.events import (
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json, objects_in
 
-from .oracle.reader import note_error
-from .oracle.values import camel, names_in, present
 from .provider import Answer
-from .wire_values import is_empty
+from .wire_values import camel, is_empty, names_in, present
 
 _NAMES: Final = {"model": "modelVersion", "id": "responseId"}
 """A fact about the whole answer → the name of its field."""
@@ -249,3 +248,28 @@ class EventFacts:
         if not self.facts.unreadable:
             self.facts.unreadable_at = self._offset
         self.facts.unreadable.append(text)
+
+
+def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
+    """Note an error: its number, its message and its words. An HTTP status that reports a failure
+    has priority over the number. Values of other types are not facts.
+    """
+    given = error if isinstance(error, dict) else {"message": error}
+    own = {name: value for name, value in given.items() if type(value) in (str, int)}
+    code, status, kind, message = (own.get(key) for key in ("code", "status", "type", "message"))
+    number = int(code) if isinstance(code, str) and re.fullmatch("[0-9]{3}", code) else code
+    if type(number) is not int:
+        number = None
+    failed = [http_status] if http_status >= 300 else []
+    message = message if isinstance(message, str) else ""
+    words = (*failed, code, status, kind, message)
+    facts.error_words += [str(word) for word in words if word not in (None, "", 0)]
+    facts.add_error(failed[0] if failed else number, message)
+
+
+def note_exit(facts: Facts, exit_code: str, stderr: str) -> None:
+    """Note the error of a program whose exit code alone reports its failure; ``stderr`` may be
+    empty.
+    """
+    facts.error_words += filter(None, [exit_code, stderr])
+    facts.add_error(None, ": ".join(filter(None, [f"exit code {exit_code}", stderr])))

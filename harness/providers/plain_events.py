@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from harness.facts import Facts, StreamedArguments, arguments_of
 from harness.stream.json_codec import Json
 
-from .oracle.values import names_in
 from .raw_facts import read_raw, read_raw_part, read_tool_result
+from .wire_values import names_in
 
 _EVENT_COUNTS = {
     "input": "promptTokenCount",

@@ -9,8 +9,8 @@ from harness.facts import Facts
 from harness.stream.json_codec import Json
 
 from .gemini.facts import read_messages
-from .oracle.gemini import count_gemini
-from .oracle.values import names_in
+from .gemini.raw_values import count_gemini
+from .wire_values import names_in
 
 _NOT_OF_MESSAGES = ("models", "total_tokens", "input_tokens_details")
 """Names beside ``input_tokens`` in the counts of other wires than Anthropic's."""
@@ -58,9 +58,9 @@ def _read_typed_part(facts: Facts, raw: dict[str, Json]) -> None:
     """Note an item of the Responses API, or a step of the Interactions API or a block of the
     Messages API.
     """
+    from .anthropic.facts import gather_block
     from .interactions.facts import gather_step
     from .openai.facts import is_item, read_item
-    from .oracle.anthropic import gather_block
 
     readers = [read_item] if is_item(raw) else [gather_step, gather_block]
     for read in readers:
@@ -103,7 +103,7 @@ def _counter_of(raw: dict[str, Json]) -> Callable[[Facts, dict[str, Json]], obje
 
         return count_chat
     if "input_tokens" in raw and raw.keys().isdisjoint(_NOT_OF_MESSAGES):
-        from .oracle.anthropic import count_messages
+        from .anthropic.facts import count_messages
 
         return count_messages
     if "input_tokens_details" in raw or "output_tokens_details" in raw:

@@ -20,7 +20,7 @@ from harness.stream.prompt import (
     Thinking,
 )
 
-from .oracle.values import strings
+from .wire_values import strings
 
 
 @dataclass(frozen=True, slots=True)

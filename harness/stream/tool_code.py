@@ -150,7 +150,7 @@ def _too_deep(value: Json) -> bool:
 
 
 _HEADER: Final = re.compile(
-    r"(print\s*\(\s*)?(?:default_api\s*\.\s*)?([A-Za-z_][A-Za-z0-9_]*)\s*\("
+    r"((?:print|python)\s*\(\s*)?(?:default_api\s*\.\s*)?([A-Za-z_][A-Za-z0-9_]*)\s*\("
 )
 _TOKEN: Final = re.compile(
     r"""

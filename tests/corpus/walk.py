@@ -6,7 +6,7 @@ of a model, and counts what is lost. Exchanges of wires that are not read are co
 A file is red in these cases. It can't be loaded. The number of its calls differs from the manifest.
 The server would refuse a request that the API answered. The replay of a call crashes, depends on how
 the bytes are cut, breaks the legal order of events, or loses something that belongs in the next
-request. Or the replay differs from one of two independent readers, `harness.providers.oracle` and
+request. Or the replay differs from one of two independent readers, `tests.readers` and
 google-genai: it loses or invents something.
 
 Each answer is replayed by all event models as an answer of its own provider. Its events are also

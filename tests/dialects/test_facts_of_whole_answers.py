@@ -12,7 +12,8 @@ import pytest
 
 from harness.facts import Facts
 from harness.providers.plain_events import gather_events
-from tests.providers.oracle.test_oracle import (
+from tests.readers.gemini import gather_body
+from tests.readers.test_plain_reading import (
     ERROR,
     FIRST,
     LAST,
@@ -21,7 +22,6 @@ from tests.providers.oracle.test_oracle import (
     piece,
     stream_of_calls,
 )
-from tests.readers.gemini import gather_body
 from tests.support.facts import gather, losses
 
 WIRE = Facts(

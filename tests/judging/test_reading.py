@@ -118,6 +118,6 @@ def test_only_the_wire_that_is_judged_is_imported() -> None:
     done = subprocess.run([sys.executable, "-c", JUDGED], capture_output=True, text=True)
     modules = set(ast.literal_eval(done.stdout.splitlines()[-1]))
     assert "harness.providers.gemini_api" in modules
-    folders = ("harness.providers", "harness.providers.oracle", "harness.adapters.wires")
+    folders = ("harness.providers", "harness.adapters.wires")
     assert modules.isdisjoint(f"{folder}.{wire}" for folder in folders for wire in OTHERS)
     assert modules.isdisjoint(f"harness.dialects.{name}" for name in ("unified_llm", "ag_ui"))

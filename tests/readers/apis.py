@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from harness.providers.oracle.body import read_body
 from harness.stream.json_codec import Json
+from tests.readers.body import read_body
 
 
 def is_responses(body: bytes, asked: bytes) -> bool:

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from harness.facts import Facts, Run
-from harness.providers.oracle.reader import MessageReader, note_error
-from harness.providers.oracle.values import names_in, present
+from harness.providers.event_facts import note_error
+from harness.providers.wire_values import names_in, present
 from harness.stream.json_codec import Json
+from tests.readers.reader import MessageReader
 
 VENDORS = ("google", "vertex")
 """The keys under ``extra_content``."""

@@ -12,10 +12,11 @@ from functools import lru_cache
 from typing import TypeGuard
 
 from harness.facts import Facts, Run, StreamedArguments, arguments_of
-from harness.providers.oracle.reader import MessageReader, note_error
-from harness.providers.oracle.tool_code import find_blocks, find_written_calls
-from harness.providers.oracle.values import NOTHING, camel, present, strings, values_in
+from harness.providers.event_facts import note_error
+from harness.providers.wire_values import NOTHING, camel, present, strings, values_in
 from harness.stream.json_codec import Json
+from tests.readers.reader import MessageReader
+from tests.readers.tool_code import find_blocks, find_written_calls
 
 _NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
 _CAPITAL = re.compile(r"[A-Z]")

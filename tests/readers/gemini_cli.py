@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterator
 
 from harness.facts import Facts
-from harness.providers.oracle.gemini import count_gemini
-from harness.providers.oracle.lines import Object, items_in_lines, object_at
-from harness.providers.oracle.reader import note_error, note_exit
-from harness.providers.oracle.values import camel, names_in, strings
+from harness.providers.event_facts import note_error, note_exit
+from harness.providers.gemini.raw_values import count_gemini
+from harness.providers.wire_values import camel, names_in, strings
 from harness.stream.json_codec import Json
+from tests.readers.lines import Object, items_in_lines, object_at
 
 _TYPES = {"init", "message", "tool_use", "tool_result", "error", "result"}
 _DOCUMENT = {"response", "stats", "error"}

@@ -11,9 +11,10 @@ import json
 from typing import Final
 
 from harness.facts import Facts, Run, arguments_of
-from harness.providers.oracle.reader import MessageReader, note_error
-from harness.providers.oracle.values import camel, names_in, present, strings
+from harness.providers.event_facts import note_error
+from harness.providers.wire_values import camel, names_in, present, strings
 from harness.stream.json_codec import Json
+from tests.readers.reader import MessageReader
 
 _EVENTS: Final = ("content_block_start", "content_block_delta", "content_block_stop")
 _METADATA: Final = {

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.facts import Facts, Run, arguments_of
-from harness.providers.oracle.reader import MessageReader, note_error
-from harness.providers.oracle.values import names_in, present, strings
+from harness.providers.event_facts import note_error
+from harness.providers.wire_values import names_in, present, strings
 from harness.stream.json_codec import Json
+from tests.readers.reader import MessageReader
 
 _COUNTS: Final = (
     ("", "input_tokens", "promptTokenCount"),

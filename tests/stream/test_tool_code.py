@@ -125,6 +125,8 @@ BODIES: list[tuple[str, str | None, dict[str, Any]]] = [
         {"a": -1.5, "b": [1, 2], "c": {"d": [{}]}},
     ),
     ("print(default_api.f(a='x'))", "f", {"a": "x"}),
+    ("python(default_api.f(a='x'))", "f", {"a": "x"}),
+    ("python(a='x')", "python", {"a": "x"}),
     ("```tool_code\nprint( default_api.f(\n  a='x',\n) )\n```", "f", {"a": "x"}),
     ("f(a='''one\n\"two\" ''three''');", "f", {"a": "one\n\"two\" ''three"}),
     (r"f(a='it\'s \n \x41 \u263a', b=r'\d')", "f", {"a": "it's \n A ☺", "b": r"\d"}),

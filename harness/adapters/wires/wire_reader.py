@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness.facts import Error, Fact, Facts
-from harness.providers.oracle.reader import note_error
+from harness.providers.event_facts import note_error
 from harness.stream.framing import Frame, SseFramer
 from harness.stream.framing.sse import NO_DATA, NO_SPACE, OPEN, OUTSIDE, SEVERAL, UNNAMED
 from harness.stream.json_codec import Json, decode_json

@@ -32,7 +32,10 @@ from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
 from ..event_facts import EventFacts
-from ..oracle.gemini import (
+from ..provider import TIER, Answer
+from ..wire_values import present
+from .normalizer import GeminiNormalizer
+from .raw_values import (
     count_gemini,
     note_annotation,
     note_other_usage,
@@ -40,10 +43,7 @@ from ..oracle.gemini import (
     pick,
     values_of_piece,
 )
-from ..oracle.tool_code import find_blocks, find_written_calls
-from ..oracle.values import present
-from ..provider import TIER, Answer
-from .normalizer import GeminiNormalizer
+from .written_calls import find_blocks, find_written_calls
 
 _BESIDE: Final = {"text", "thought", "thoughtSignature", "functionCall"}
 

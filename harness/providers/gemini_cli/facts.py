@@ -20,11 +20,10 @@ from harness.stream.events import (
 )
 from harness.stream.json_codec import Json
 
-from ..event_facts import EventFacts
-from ..oracle.gemini import count_gemini
-from ..oracle.reader import note_exit
-from ..oracle.values import present, strings
+from ..event_facts import EventFacts, note_exit
+from ..gemini.raw_values import count_gemini
 from ..provider import Answer
+from ..wire_values import present, strings
 
 _STREAM_COUNTS: Final = {
     "input_tokens": "promptTokenCount",

@@ -28,9 +28,8 @@ from harness.stream.events import (
 from harness.stream.json_codec import Json
 
 from ..event_facts import EventFacts
-from ..oracle.values import camel, names_in, present, strings
 from ..provider import Answer
-from ..wire_values import list_of
+from ..wire_values import camel, list_of, names_in, present, strings
 from .steps import MEDIA, SERVER_STEPS
 
 COUNTS: Final = {

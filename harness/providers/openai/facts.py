@@ -29,9 +29,8 @@ from harness.stream.events import (
 from harness.stream.json_codec import Json, objects_in
 
 from ..event_facts import EventFacts, note_counts
-from ..oracle.values import present, strings
 from ..provider import Answer
-from ..wire_values import list_of, text_of
+from ..wire_values import list_of, present, strings, text_of
 from .items import BESIDE, SERVER_CALLS, SERVER_RESULTS
 from .responses import read_usage
 

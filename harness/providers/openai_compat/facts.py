@@ -27,8 +27,8 @@ from harness.stream.events import (
 from harness.stream.json_codec import Json, objects_in
 
 from ..event_facts import EventFacts, note_counts
-from ..oracle.values import camel, names_in, present
 from ..provider import Answer
+from ..wire_values import camel, names_in, present
 from .usage import read_usage
 
 _NAMES: Final = {"model": "modelVersion", "id": "responseId"}

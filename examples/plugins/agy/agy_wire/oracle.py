@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from agy_wire.lines import Object, items_in_lines
 from harness.facts import Facts
-from harness.providers.oracle.gemini import count_gemini
-from harness.providers.oracle.lines import Object, items_in_lines
-from harness.providers.oracle.reader import note_error, note_exit
-from harness.providers.oracle.values import camel, strings
+from harness.providers.event_facts import note_error, note_exit
+from harness.providers.gemini.raw_values import count_gemini
+from harness.providers.wire_values import camel, strings
 from harness.stream.json_codec import Json
 
 _EVENTS = ("init", "step_update", "result", "command_result")

@@ -1,4 +1,4 @@
-"""Finds calls that a model wrote as text, for the oracle: ``<tool_code>`` blocks, with one pattern
+"""The second reader of calls that a model wrote as text: ``<tool_code>`` blocks, with one pattern
 for three forms of body, and other forms without that tag.
 """
 

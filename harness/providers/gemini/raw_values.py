@@ -9,7 +9,7 @@ from functools import lru_cache
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .values import camel, strings, values_in
+from ..wire_values import camel, strings, values_in
 
 _CAPITAL = re.compile(r"[A-Z]")
 _PIECE_VALUES = {"stringValue": (str,), "numberValue": (int, float), "boolValue": (bool,)}

@@ -1,4 +1,4 @@
-"""The oracle reads every framing and spelling, and every kind of part."""
+"""The second readers read every framing and spelling, and every kind of part; and what they import."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from harness.providers import oracle
 from harness.providers.gemini.facts import read_messages
 from tests.readers.gemini import gather_body
 from tests.readers.gemini_cli import gather_cli
@@ -333,23 +332,29 @@ def test_values_are_those_of_the_standard_librarys_json(arguments: str) -> None:
     assert repr(call) == repr(("f", json.loads(arguments)))
 
 
-SHOWING = ("harness.stream.json_codec", "harness.stream.printable")
-"""The modules that the package ``facts`` itself needs."""
+SHARED = ("harness.facts", "harness.stream.json_codec")
+ROOTS = (*sys.stdlib_module_names, "msgspec", "tests")
+NOTES = ("note_error", "note_exit", "count_gemini")
+NAMES = ("camel", "names_in", "present", "strings", "values_in", "NOTHING")
+NOT_OF_FACTS = ("live",)
+FOLDER = Path(__file__).parent
 
 
 @pytest.mark.slow
-def test_the_oracle_imports_only_facts_and_msgspec() -> None:
-    """The import contract covers our own modules; this test also covers other libraries. Of msgspec
-    only the untyped decoder is used, so no type of ours affects the reading of a frame.
+def test_a_second_reader_has_no_framer_and_no_normalizer() -> None:
+    """Of msgspec only the untyped decoder is used, so no type of ours affects the reading of a
+    frame.
     """
-    allowed = {*sys.stdlib_module_names, "msgspec", "harness.facts", *SHOWING}
-    for module in Path(oracle.__file__).parent.glob("*.py"):
+    modules = [path for path in FOLDER.glob("[!t_]*.py") if path.stem not in NOT_OF_FACTS]
+    assert len(modules) >= 10
+    for module in modules:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             match node:
                 case ast.Import(names=names):
-                    assert {name.name.split(".")[0] for name in names} <= allowed
-                case ast.ImportFrom(module=str(name), level=0):
-                    assert name in allowed or name.split(".")[0] in allowed
+                    assert {name.name.split(".")[0] for name in names} <= {*ROOTS}
+                case ast.ImportFrom(module=str(name), level=0, names=names):
+                    known = name in SHARED or name.split(".")[0] in ROOTS
+                    assert known or {name.name for name in names} <= {*NOTES, *NAMES}, module
 
 
 def test_a_line_with_a_number_that_is_not_json_is_unreadable() -> None:

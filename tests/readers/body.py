@@ -1,4 +1,4 @@
-"""Walks a raw body for the oracles, plainly, as untyped JSON.
+"""Walks a raw body for the second readers, plainly, as untyped JSON.
 
 The body is walked once, in any framing (SSE, JSON array, JSON lines, one document, raw errors
 between events): a ``data:`` line belongs to an SSE message, a brace opens a JSON document that is

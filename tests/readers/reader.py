@@ -1,18 +1,18 @@
-"""The common part of the oracles: reads messages, text that is not JSON, errors and the end of a
-body.
+"""The common part of the second readers: reads messages, text that is not JSON, errors and the end
+of a body.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 
 from harness.facts import CONTINUATION, Facts
+from harness.providers.event_facts import note_error
+from harness.providers.wire_values import present
 from harness.stream.json_codec import Json
 
 from .body import read_body
-from .values import present
 
 
 class MessageReader(ABC):
@@ -57,28 +57,3 @@ class MessageReader(ABC):
                 note_error(facts, None, self._status)
             facts.at_error = Facts()  # the status came before the body
         facts.ended_well = not (facts.finish in (None, *CONTINUATION) or facts.is_malformed)
-
-
-def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
-    """Note an error: its number, its message and its words. An HTTP status that reports a failure
-    has priority over the number. Values of other types are not facts.
-    """
-    given = error if isinstance(error, dict) else {"message": error}
-    own = {name: value for name, value in given.items() if type(value) in (str, int)}
-    code, status, kind, message = (own.get(key) for key in ("code", "status", "type", "message"))
-    number = int(code) if isinstance(code, str) and re.fullmatch("[0-9]{3}", code) else code
-    if type(number) is not int:
-        number = None
-    failed = [http_status] if http_status >= 300 else []
-    message = message if isinstance(message, str) else ""
-    words = (*failed, code, status, kind, message)
-    facts.error_words += [str(word) for word in words if word not in (None, "", 0)]
-    facts.add_error(failed[0] if failed else number, message)
-
-
-def note_exit(facts: Facts, exit_code: str, stderr: str) -> None:
-    """Note the error of a program whose exit code alone reports its failure; ``stderr`` may be
-    empty.
-    """
-    facts.error_words += filter(None, [exit_code, stderr])
-    facts.add_error(None, ": ".join(filter(None, [f"exit code {exit_code}", stderr])))
