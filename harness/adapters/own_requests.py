@@ -27,7 +27,7 @@ def ask_dialect(dialect: Dialect, asked: Asked) -> Reaction:
     """
     request, provider = dialect.request, PROVIDERS[asked.provider]
     if request is None or request.writer is None:
-        return Reaction(skipped=f"{dialect.name} has no requests")
+        return Reaction(skipped=f"{dialect.name}: its event model has no requests")
     if request.wire not in (None, provider.wire):
         return Reaction(skipped=f"{dialect.name} is only sent over {request.wire}")
     if asked.exchange:

@@ -32,9 +32,9 @@ def request(
     GenerateContentRequest.
 
     ``prompt`` is the dialect's own: for art the list of messages (``options`` are the CallOptions),
-    for unified-llm a Request, for anthropic the body of ``/v1/messages``, for mind ``{"prompt",
-    "system_prompt"?}``. ``session`` is the session of earlier calls of `replay`; ids, names and
-    signatures are sent back from it.
+    for unified-llm a Request, for anthropic the body of ``/v1/messages``, for ag-ui a
+    RunAgentInput, for mind ``{"prompt", "system_prompt"?}``. ``session`` is the session of earlier
+    calls of `replay`; ids, names and signatures are sent back from it.
 
     Raises `TranslationError`, which names message and field, for a prompt that can't be translated,
     for a dialect without a request side (agent-events), for a provider that accepts no requests

@@ -116,6 +116,10 @@ class Session:
         """The latest invented ids: those that the session still remembers."""
         return {given for given, invented in self._given.items() if invented}
 
+    def is_of_wire(self, given: str) -> bool:
+        """Return whether an id is that of an answer, and not invented or the caller's."""
+        return self._given.get(given) is False
+
     def next_id(self, prefix: str) -> str:
         """Return a new id that this session has not issued before."""
         fresh = self._ids(prefix)

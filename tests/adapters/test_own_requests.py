@@ -55,7 +55,29 @@ def test_each_question_is_kept_or_its_loss_is_declared_and_shown(dialect: str) -
 def test_a_dialect_without_requests_is_not_asked(dialect: str) -> None:
     [row] = rows(ADAPTERS[dialect], "gemini-api", "settings-zero")
 
-    assert (row.verdict, row.reason) == ("not-run", f"{dialect} has no requests")
+    assert (row.verdict, row.reason) == ("not-run", f"{dialect}: its event model has no requests")
+
+
+@pytest.mark.parametrize("dialect", ["ag-ui", "anthropic", "unified-llm"])
+def test_the_same_prompt_is_kept_in_chat_completions(dialect: str) -> None:
+    """A dialect chooses no API of OpenAI. Its prompt is the same, and the writer of the other API
+    loses nothing of it.
+    """
+    own = DIALECTS[dialect]
+    half = own.request
+    assert half
+    chat = {api.name: api.option for api in PROVIDERS["openai"].apis}["chat"]
+
+    def translate(prompt: Any, options: Any, session: Session) -> Prompt:
+        made = half.translate(prompt, options, session)
+        return replace(made, options={chat: made.options.get("openai", {})})
+
+    asked = replace(own, request=replace(half, translate=translate))
+    adapter = replace(ADAPTERS[dialect], ask=partial(ask_dialect, asked))
+
+    judged = [*rows(adapter, "openai")]
+    assert [finding for row in judged for finding in row.findings if finding.red] == []
+    assert sum(row.verdict == "passed" for row in judged) >= 9
 
 
 def test_a_dialect_of_one_wire_is_not_asked_on_another() -> None:

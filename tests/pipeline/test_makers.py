@@ -42,7 +42,7 @@ def sent_to(vendor: str, dialect: str, monkeypatch: pytest.MonkeyPatch) -> Gener
     return ask(request_translator(dialect), prompt, "other", {}, session)
 
 
-@pytest.mark.parametrize("dialect", ["unified-llm", "anthropic", "mind"])
+@pytest.mark.parametrize("dialect", ["ag-ui", "unified-llm", "anthropic", "mind"])
 def test_a_signature_is_not_sent_to_another_vendor(
     dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,4 +79,10 @@ def test_a_part_that_nests_too_deeply_has_a_maker() -> None:
 
 def test_every_dialect_with_requests_is_asked() -> None:
     asked = {name for name, dialect in DIALECTS.items() if dialect.request}
-    assert asked == {"unified-llm", "anthropic", "mind", "art"}  # art has no place for signatures
+    assert asked == {
+        "ag-ui",
+        "unified-llm",
+        "anthropic",
+        "mind",
+        "art",
+    }  # art has no place for signatures
