@@ -23,7 +23,7 @@ from harness.providers import (
     Provider,
     declared_tools,
 )
-from harness.providers.provider import oddities_of
+from harness.providers.provider import Step, oddities_of
 from harness.providers.unread import unread_values
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
@@ -96,9 +96,12 @@ class Reading:
     @cached_property
     def unread(self) -> list[str]:
         """The places of the values of the answer that stand in no event."""
-        answer = self.provider.answer(self.exchange, None, self._tool_code)
-        steps = self.provider.steps(self.body, answer, self.exchange.end)
-        return unread_values(steps, self.provider) if len(self.body) <= MOST_WALKED else []
+        if len(self.body) > MOST_WALKED:
+            return []
+        normalizer = self.provider.normalizer(self.provider.answer(self.exchange, None, False))
+        steps: list[Step] = [(frame, normalizer.feed(frame)) for frame in self.frames]
+        end = normalizer.close(self.exchange.end)
+        return unread_values([*steps, (None, end)], self.provider)
 
     @cached_property
     def interrupted(self) -> bool:
