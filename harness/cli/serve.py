@@ -70,8 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fault",
         metavar="FAULT",
         help=(
-            "break answers: cut:N, reset:N or stall:N, after N reads; status:CODE, an error from"
-            " 400 to 599; slow, half a second before each read (default: none)"
+            "break answers: cut:N, reset:N or stall:N, after N reads; close:N:CODE, a session"
+            " after N messages; status:CODE, an error from 400 to 599; slow, half a second before"
+            " each read (default: none)"
         ),
     )
     parser.add_argument(
@@ -96,6 +97,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dialect",
         choices=served,
         help=(f"also answer requests in the form of these APIs ({paths}; default: no)"),
+    )
+    parser.add_argument(
+        "--tls",
+        action="store_true",
+        help="serve over TLS, as the Python client of the Live API needs it, and print the file of"
+        " the certificate that clients trust (needs the extra live; default: no)",
     )
     rules = parser.add_mutually_exclusive_group()
     rules.add_argument(
@@ -142,6 +149,7 @@ def _serve(parsed: argparse.Namespace) -> int:
         on_miss=note,
         on_warning=note,
         read=lambda file: load_recording(str(file)),
+        tls=parsed.tls,
         **words,
     )
     try:
@@ -177,4 +185,5 @@ async def _run(server: Server) -> None:
             asyncio.get_running_loop().add_signal_handler(number, server.stop)
         except NotImplementedError:  # an event loop has no signal handlers on Windows
             signal.signal(number, lambda *_: server.stop())
-    await server.run(lambda: print(server.base_url, flush=True))
+    trusted = f"\nSSL_CERT_FILE={server.certificate}" if server.certificate else ""
+    await server.run(lambda: print(f"{server.base_url}{trusted}", flush=True))

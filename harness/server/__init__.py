@@ -34,6 +34,7 @@ def serve(
     provider: str | None = None,
     dialect: str | None = None,
     strictness: str = "api",
+    tls: bool = False,
 ) -> Server:
     """Return a `Server` that listens while its ``with`` block runs; ``.base_url`` is the address
     for clients.
@@ -44,11 +45,13 @@ def serve(
     each read is sent separately), ``instant``, or a number (2: twice as fast as recorded).
     ``cuts``: where the body is cut into reads, as in `harness.replay`; each piece is sent at the
     recorded time of its last byte. ``fault``: ``cut:N``, ``reset:N`` or ``stall:N`` after N reads,
-    ``status:CODE``, ``slow``. ``match``: ``request``, or ``path`` for clients that send different
-    requests in each run. ``provider``: the provider of exchanges without a request. ``dialect``:
-    with ``anthropic``, ``POST /v1/messages`` is answered too, with ``unified-llm``
-    ``POST /v1/responses`` and ``POST /v1/chat/completions``. ``strictness``: ``api`` refuses
-    requests that the API refuses, ``strict`` refuses more, ``lenient`` refuses nothing.
+    ``close:N:CODE`` (of a session, after N messages), ``status:CODE``, ``slow``. ``match``:
+    ``request``, or ``path`` for clients that send different requests in each run. ``provider``: the
+    provider of exchanges without a request. ``dialect``: with ``anthropic``, ``POST /v1/messages``
+    is answered too, with ``unified-llm`` ``POST /v1/responses`` and ``POST /v1/chat/completions``.
+    ``strictness``: ``api`` refuses requests that the API refuses, ``strict`` refuses more,
+    ``lenient`` refuses nothing. ``tls``: with a certificate of its own, which the file
+    ``certificate`` of the server lets clients trust; it needs the extra ``live``.
 
     Raises `CassetteError` for a recording that can't be read, `ReplayError` for an unknown option,
     OSError if the address is not available.
@@ -65,4 +68,5 @@ def serve(
         provider=provider,
         dialect=dialect,
         strictness=strictness,
+        tls=tls,
     )

@@ -85,7 +85,10 @@ class Connection:
         self.writer = writer
         self.wire = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
         self._clock = asyncio.get_running_loop().time
-        writer.transport.set_write_buffer_limits(0)  # so drain() waits until all bytes are sent
+        if (
+            writer.get_extra_info("sslcontext") is None
+        ):  # with TLS, asyncio never wakes drain() at 0
+            writer.transport.set_write_buffer_limits(0)  # so drain() waits until all bytes are sent
 
     async def run(self) -> None:
         """Answer each request; return when the connection must be closed."""

@@ -6,6 +6,7 @@ One event loop handles all connections.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import threading
 from collections.abc import Callable, Collection
 from typing import Final, Self
@@ -19,12 +20,18 @@ _STARTS_S: Final = 10.0
 class Listener:
     """Serves connections inside a ``with`` block. Subclasses implement `serve_connection`.
 
-    ``allowed_hosts``: names that clients may use besides the loopback names.
+    ``allowed_hosts``: names that clients may use besides the loopback names. ``tls``: the context
+    of a server with TLS.
     """
 
     def __init__(
-        self, host: str = LOOPBACK, port: int = 0, allowed_hosts: Collection[str] = ()
+        self,
+        host: str = LOOPBACK,
+        port: int = 0,
+        allowed_hosts: Collection[str] = (),
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._tls = tls
         self.base_url = ""
         """The address for clients."""
         self.callers = Callers(host, allowed_hosts)
@@ -79,9 +86,13 @@ class Listener:
         address is not available.
         """
         self._loop = asyncio.get_running_loop()
-        server = await asyncio.start_server(self._serve_client, self._host, self._port)
+        server = await asyncio.start_server(
+            self._serve_client, self._host, self._port, ssl=self._tls
+        )
         host, port = server.sockets[0].getsockname()[:2]
-        self.base_url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        scheme = "http" if self._tls is None else "https"
+        name = f"[{host}]" if ":" in host else host
+        self.base_url = f"{scheme}://{name}:{port}"
         started()
         await self._stopped.wait()
         await asyncio.sleep(0)  # asyncio raises if it closes while it accepts a connection

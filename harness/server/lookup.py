@@ -19,6 +19,7 @@ from harness.providers import GENERATE_CONTENT, PROVIDERS, Identity, detect_prov
 from harness.specs.matching import Mismatch, sides
 from harness.stream.exchange import Exchange
 from harness.stream.printable import excerpt
+from harness.stream.websocket import SWITCHED
 
 from .connection import HttpRequest
 from .options import Match
@@ -87,6 +88,14 @@ class ExchangeFinder:
         for key in keys:
             if queue := self._queues.get(key):
                 return self._use(queue.pop() if len(queue) > 1 else queue[0])
+        return None
+
+    def next_session(self) -> PlacedExchange | None:
+        """Return the first session that no client has had, which then counts as used."""
+        for place in sorted(self._unused):
+            if self._placed[place].exchange.status == SWITCHED:
+                self._unused.discard(place)
+                return self._placed[place]
         return None
 
     def _use(self, place: int | None) -> Exchange | None:

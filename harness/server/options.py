@@ -27,7 +27,7 @@ equal; the exchanges answer in recorded order.
 Strictness = Literal["strict", "api", "lenient"]
 """The rules of `harness.server.refusals` that lead to a refusal: all, those of the API, none."""
 
-FaultKind = Literal["cut", "reset", "stall", "status", "slow"]
+FaultKind = Literal["cut", "reset", "stall", "close", "status", "slow"]
 
 SLOW_S: Final = 0.5
 """Seconds that the fault ``slow`` waits before each read."""
@@ -35,10 +35,12 @@ SLOW_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ServedFault:
-    """``number``: the reads before a cut, reset or stall; the HTTP status; 0 for slow."""
+    """``number``: the reads before a cut, reset, stall or close; the HTTP status; 0 for slow."""
 
     kind: FaultKind
     number: int = 0
+    code: int = 1011
+    """The code of a close, which only a session has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,9 @@ def _read_pace(pace: str | float) -> Pace:
     return factor
 
 
-_FAULT: Final = re.compile(r"(cut|reset|stall|status):([0-9]{1,9})|slow")
+_FAULT: Final = re.compile(
+    r"(cut|reset|stall|status):([0-9]{1,9})|(close):([0-9]{1,9}):([0-9]{4})|slow"
+)
 
 
 def _read_fault(fault: str | None) -> ServedFault | None:
@@ -117,8 +121,10 @@ def _read_fault(fault: str | None) -> ServedFault | None:
     if match is None:
         raise ReplayError(
             f"unknown fault {fault!r}; known ones are cut:N, reset:N, stall:N (after N reads),"
-            " status:CODE and slow"
+            " close:N:CODE (a session, after N messages), status:CODE and slow"
         )
+    if match[3]:
+        return ServedFault("close", int(match[4]), int(match[5]))
     if match[1] is None:
         return ServedFault("slow")
     number = int(match[2])

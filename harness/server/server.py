@@ -18,9 +18,11 @@ from urllib.parse import urlsplit
 from harness.cassettes.load import load
 from harness.pipeline.replay import ReplayError
 from harness.providers import detect_provider, with_provider
-from harness.stream.exchange import Cassette, Exchange
+from harness.stream.exchange import Cassette, CassetteError, Exchange
+from harness.stream.websocket import SWITCHED, read_messages
 
-from .connection import Connection, HttpRequest
+from .certificate import FILE, make_certificate
+from .connection import HttpRequest
 from .endpoint import ServedEndpoint
 from .fault_offer import FaultOffer
 from .google import error_answer
@@ -31,6 +33,7 @@ from .options import Options, read_options
 from .question_offer import QuestionOffer
 from .request_log import MAX_REQUESTS, ServedRequest, served_request
 from .response import ServedAnswer, moved
+from .session import ServedSession, SessionConnection
 from .whole_answers import asks_model
 
 _OFFER: Final = re.compile(r"/(x[0-9]{1,9})(?=[/:]|$)")
@@ -54,9 +57,18 @@ class Server(Listener):
         on_miss: Callable[[str], None] | None = None,
         on_warning: Callable[[str], None] | None = None,
         read: Callable[[str | Path], Cassette] = load,
+        tls: bool = False,
         **options: Any,
     ) -> None:
-        super().__init__(host, port, allowed_hosts)
+        made = make_certificate(host) if tls else None
+        self._folder = made[1] if made else None
+        self.certificate = Path(made[1].name) / FILE if made else None
+        """The file of the authority that clients of a server with TLS trust, or None."""
+        super().__init__(host, port, allowed_hosts, made[0] if made else None)
+        self.sessions: deque[ServedSession] = deque(maxlen=MAX_REQUESTS)
+        """The sessions that clients have had, in order: what each client sent, and how that differs
+        from the recorded client.
+        """
         self._read = read
         self.misses: list[str] = []
         """A message for each request that no exchange answers: the most similar recorded request
@@ -84,6 +96,8 @@ class Server(Listener):
                 cassette, name = self._read(source), str(source)
             for number, exchange in enumerate(cassette.exchanges, 1):
                 known = exchange if exchange.generates else with_provider(exchange)
+                if known.status == SWITCHED:
+                    _check_session(known, f"{name}: exchange {number}")
                 added.append(PlacedExchange(known, name, number))
         self._serve([*self._endpoint.placed, *added], self._options)
 
@@ -182,10 +196,31 @@ class Server(Listener):
         """The exchanges that no request has used, by cassette and number."""
         return [str(placed) for placed in self._endpoint.finder.unused()]
 
+    async def run(self, started: Callable[[], None]) -> None:
+        try:
+            await super().run(started)
+        finally:
+            if self._folder:
+                self._folder.cleanup()
+
     async def serve_connection(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        await Connection(reader, writer, self.callers, self._respond).run()
+        await SessionConnection(reader, writer, self.callers, self._respond, self._open).run()
+
+    def _open(self, request: HttpRequest) -> tuple[Exchange, ServedSession, Options] | None:
+        """Return the next recorded session for a request that opens one; None without one, and for
+        a fault that refuses it.
+        """
+        options = self._endpoint.options
+        if options.fault and options.fault.kind == "status":
+            return None
+        placed = self._endpoint.finder.next_session()
+        if placed is None:
+            return None
+        session = ServedSession(str(placed), note=self._on_warning)
+        self.sessions.append(session)
+        return placed.exchange, session, options
 
     def _respond(self, request: HttpRequest) -> tuple[ServedAnswer, Options]:
         endpoint = self._endpoint
@@ -209,3 +244,11 @@ class Server(Listener):
             )
         answer = replace(answer, headers=moved(answer.headers, self.base_url))
         return answer, endpoint.options
+
+
+def _check_session(exchange: Exchange, place: str) -> None:
+    """Raise `CassetteError` if a message of a session can't be read."""
+    try:
+        read_messages(exchange.body, cut=True)
+    except CassetteError as error:
+        raise CassetteError(f"{place}: {error}") from None

@@ -88,13 +88,15 @@ def _is_plain(data: bytes) -> bool:
     return True
 
 
-def read_messages(body: bytes) -> list[Message]:
-    """Return the messages of a log. Raises `CassetteError` with the byte of a record that can't be
-    read.
+def read_messages(body: bytes, *, cut: bool = False) -> list[Message]:
+    """Return the messages of a log. ``cut``: without the last one, if the log ends inside it.
+    Raises `CassetteError` with the byte of a record that can't be read.
     """
     if not body:
         return []
     places = [0, *(match.end() for match in _NEXT.finditer(body)), len(body)]
+    if cut and not body.endswith(b"\n"):
+        places.pop()
     return [_read_record(body[start:stop], start) for start, stop in pairwise(places)]
 
 

@@ -57,3 +57,32 @@ def is_session(body: bytes) -> bool:
             case {"from": "server", "message": dict(message)} if message:
                 return message.keys() <= RECEIVED
     return body[:_FIRST].startswith((b'> {"setup":', b'> {"setup" :'))
+
+
+def canonical(message: dict[str, Json]) -> dict[str, Json]:
+    """Return a message of the client in the form in which messages with the same meaning are
+    equal: outer names in camel case.
+    """
+    return {camel(name): value for name, value in message.items()}
+
+
+def audio_bytes(message: Mapping[str, Json]) -> int | None:
+    """Return the number of bytes of a message with audio or video of the client; None for another
+    message. Python's client writes base64 in the alphabet of URLs.
+    """
+    sent = next((value for name, value in message.items() if camel(name) == "realtimeInput"), None)
+    if not isinstance(sent, dict):
+        return None
+    media = [value for name, value in sent.items() if camel(name) in ("audio", "video")]
+    for name, value in sent.items():
+        if camel(name) == "mediaChunks" and isinstance(value, list):
+            media += value
+    blobs = [blob for blob in media if isinstance(blob, dict)]
+    return sum(map(_size, blobs)) if blobs else None
+
+
+def _size(blob: dict[str, Json]) -> int:
+    if type(size := blob.get("bytes")) is int:
+        return size
+    data = blob.get("data")
+    return len(data.rstrip("=")) * 3 // 4 if isinstance(data, str) else 0
