@@ -167,3 +167,13 @@ def test_a_loss_that_is_not_declared_is_red(
     [row] = rows(adapter, "gemini-api", question)
 
     assert expected in {finding.subject for finding in row.red_findings}
+
+
+@pytest.mark.parametrize(("strict", "verdict"), [(False, "kept"), (True, "wrong")])
+def test_what_a_question_passes_on_is_red_if_it_is_judged_strictly(
+    strict: bool, verdict: str
+) -> None:
+    [question] = [each.name for each in QUESTIONS.values() if each.conflict == "calls-first"]
+    [row] = rows(replace(ADAPTERS["unified-llm"], strict=strict), "gemini-api", question)
+
+    assert row.aspects["accepted"] == verdict

@@ -292,7 +292,7 @@ def _judged(
     )
     if not item.recorded:
         findings += without_place(both, provider, api, compare_prompts(both))
-        return [*findings, _accepted(request, identity, question, asked)]
+        return [*findings, _accepted(request, identity, question, asked, adapter)]
     both = _before_answer(both)
     findings += [
         replace_fields(each, remark=f"{each.remark}, in the second request") if each.red else each
@@ -483,10 +483,10 @@ def _served(prompt: Prompt, base_url: str) -> dict[str, bytes]:
 
 
 def _accepted(
-    request: SentRequest, identity: Identity, question: Question, asked: Prompt
+    request: SentRequest, identity: Identity, question: Question, asked: Prompt, adapter: Adapter
 ) -> Finding:
     """Return whether the API accepts the request. A rule that the question itself breaks is passed
-    on.
+    on, unless the adapter is judged strictly.
     """
     broken = _broken_rules(request.body, identity)
     passed_on = {question.conflict}
@@ -496,7 +496,7 @@ def _accepted(
             written = body_of(asked, provider, provider.api_of(decode_json(request.body)))
             body = json.dumps(written).encode()
             passed_on |= {rule.rule.name for rule in _broken_rules(body, identity)}
-    own = [rule for rule in broken if rule.rule.name not in passed_on]
+    own = [rule for rule in broken if adapter.strict or rule.rule.name not in passed_on]
     if own:
         sentence, word = f"the API would refuse this: {own[0]}", own[0].rule.name
         return found("accepted", "wrong", sentence, str(own[0]), word=word)
