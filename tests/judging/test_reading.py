@@ -91,14 +91,14 @@ def test_a_kept_answer_is_framed_and_decoded_once_beside_its_facts(counts: Count
 
 def test_a_red_answer_is_framed_and_decoded_once_in_each_turn(counts: Counter[str]) -> None:
     """It is run once more, whole. The frames are not kept between the turns, because they need
-    memory. The walk for values that are in no event decodes the usual frames once more.
+    memory.
     """
     assert judged(counts, "Hullo") == ["wrong", "wrong"]
     assert counts == {
         "framings": 2,
         "choices of the provider": 1,
         "searches for variants": 1,
-        "decodes of frames": 3 * FRAMES,
+        "decodes of frames": 2 * FRAMES,
         "readings of facts": 1,
         "runs": 2,
     }
