@@ -89,6 +89,6 @@ def test_an_enumeration_has_the_words_of_all_sources(published: Published) -> No
 def test_google_genai_adds_types_and_no_fields() -> None:
     old = {"ThinkingConfig": {"thinkingLevel": ""}}
     published = Published(old)
-    published.read(google_genai, "ThinkingConfig", "ThinkingConfig")
+    published.read(google_genai, ours="ThinkingConfig", theirs="ThinkingConfig")
     assert published.messages == {"ThinkingConfig": {"thinkingLevel": "ThinkingLevel"}}
     assert "MINIMAL" in published.enums["ThinkingLevel"]

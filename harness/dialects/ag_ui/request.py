@@ -309,7 +309,8 @@ def _messages(payloads: Sequence[Payload]) -> Iterator[Payload]:
                 messages[event["messageId"]] = {**result, "toolCallId": call_id}
             case {"type": "REASONING_ENCRYPTED_VALUE", "entityId": name, "encryptedValue": value}:
                 signed = calls if event["subtype"] == "tool-call" else messages
-                signed[name]["encryptedValue"] = value
+                if name in signed:  # the aspects judge what payloads of others lack
+                    signed[name]["encryptedValue"] = value
     yield from messages.values()
 
 
