@@ -78,7 +78,7 @@ class Reading:
         """
         trace, provider = self.trace, self.provider
         replayed = trace.answer if trace and not self.exchange.header("content-encoding") else None
-        if trace and replayed and provider.oracle is None and not replayed.tool_code:
+        if trace and replayed and not replayed.tool_code:
             return provider.facts_of(trace.steps, with_fields(replayed, tool_code=self._tool_code))
         return self._read(self.body, self._normalizer)
 
@@ -138,11 +138,7 @@ class Reading:
     def _oddities(self) -> Oddities:
         if self.trace is not None:
             return self.trace.oddities
-        if self.provider.oracle is None:
-            _ = self.facts  # its reading notes them
-        else:
-            for frame in self.frames:
-                self._normalizer.feed(frame)
+        _ = self.facts  # its reading notes them
         return oddities_of(self._normalizer)
 
     @cached_property

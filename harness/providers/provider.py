@@ -216,12 +216,8 @@ class Provider:
     title: str
     normalizer: Callable[[Answer], Normalizer]
     """Makes a stage that turns the frames of one answer into events."""
-    facts_reader: Callable[[Answer], FactsReader] | None = None
+    facts_reader: Callable[[Answer], FactsReader]
     """Makes a stage that reads the facts of one answer from its events."""
-    oracle: Callable[[bytes, Answer, End], Facts] | None = None
-    """Reads the facts of a whole body, independently of framer and normalizer. It is needed if
-    there is no ``facts_reader``.
-    """
     url: re.Pattern[str] | None = None
     """Searched in the path of a URL; recognizes requests that generate. If it has a group
     ``method``, that begins with ``stream`` for a streamed answer; else ``stream`` in the body or
@@ -323,8 +319,7 @@ class Provider:
 
     def __new__(cls, **given: Any) -> Provider:
         """Refuse a provider that lacks a required field, by its name."""
-        facts = "oracle" if "facts_reader" not in given else "facts_reader"
-        required = ("name", "title", "normalizer", facts)
+        required = ("name", "title", "normalizer", "facts_reader")
         if lacking := [name for name in required if name not in given]:
             raise TypeError(
                 f"the provider {given.get('name', 'without a name')} lacks {', '.join(lacking)};"
@@ -400,8 +395,6 @@ class Provider:
         """Return the account of a whole body, after content decoding, which this normalizer, or a
         new one, reads.
         """
-        if self.oracle is not None:
-            return self.oracle(body, answer, end)
         return self.facts_of(self.steps(body, answer, end, normalizer), answer)
 
     def steps(
@@ -417,10 +410,7 @@ class Provider:
         yield None, normalizer.close(end)
 
     def facts_of(self, steps: Iterable[Step], answer: Answer) -> Facts:
-        """Return the account of an answer from its frames with their events, for a wire with a
-        ``facts_reader``.
-        """
-        assert self.facts_reader is not None
+        """Return the account of an answer from its frames with their events."""
         reader = self.facts_reader(answer)
         last: Iterable[Event] = ()
         for frame, events in steps:

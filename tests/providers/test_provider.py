@@ -10,9 +10,9 @@ from tests.readers.gemini import gather_body
 from tests.readers.gemini_cli import gather_cli
 
 
-def test_a_provider_without_an_oracle_is_refused_by_name() -> None:
+def test_a_provider_without_a_reader_of_facts_is_refused_by_name() -> None:
     given: dict[str, Any] = {"name": "echo", "title": "Echo", "normalizer": object}
-    with pytest.raises(TypeError, match="the provider echo lacks oracle; see docs/add-a-provider"):
+    with pytest.raises(TypeError, match="the provider echo lacks facts_reader; see docs"):
         Provider(**given)
 
 
@@ -42,11 +42,11 @@ def test_the_oracle_reads_tool_code_as_the_provider_does(name: str, calls: int) 
 
 def test_the_exit_code_of_an_interrupted_run_is_no_error() -> None:
     headers = {"x-exit-code": ["1"], "x-stderr": ["no key"]}
-    oracle = PROVIDERS["gemini-cli"]
-    failed = oracle.facts(Exchange(None, 200, headers, (), "complete"))
+    provider = PROVIDERS["gemini-cli"]
+    failed = provider.facts(Exchange(None, 200, headers, (), "complete"))
     assert failed == gather_cli(b"", "1", "no key")
     assert failed.errors == [(None, "exit code 1: no key")]
-    assert not oracle.facts(Exchange(None, 200, headers, (), "aborted")).errors
+    assert not provider.facts(Exchange(None, 200, headers, (), "aborted")).errors
 
 
 def test_a_body_that_cannot_be_unpacked_is_read_as_it_is() -> None:

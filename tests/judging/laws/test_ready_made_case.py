@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +18,10 @@ from harness.judging.laws.judge import LawCell, cells, judge_law, ready_made_cas
 from harness.judging.laws.shrink import shrink
 from harness.judging.metamorphic.catalogue import SPELLINGS
 from harness.judging.metamorphic.reads import cuts_of
+from harness.pipeline.replay import frames_of
 from harness.pipeline.replay import replay as our_replay
-from harness.providers import PROVIDERS
+from harness.providers import PROVIDERS, Answer, Provider
+from harness.providers.provider import Step
 from harness.specs.reader import read_spec
 from harness.stream.exchange import Exchange as AnyExchange
 from tests.support.adapters import events_of, payloads_of
@@ -75,17 +77,19 @@ def test_a_breach_becomes_a_small_case_that_can_be_read_back(number: int) -> Non
     assert len(small.body) < len(ANSWER)
 
 
-def test_an_oracle_that_knows_no_smaller_message_hides_no_finding(
+def test_a_reader_that_knows_no_smaller_message_hides_no_finding(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = PROVIDERS["gemini-api"]
+    known = [frame.json for frame in frames_of(EXCHANGE, provider="gemini-api")]
+    read = Provider.facts_of
 
-    def oracle(body: bytes, *rest: Any) -> Facts:
-        if body != ANSWER:
+    def facts_of(self: Provider, steps: Iterable[Step], answer: Answer) -> Facts:
+        steps = list(steps)
+        if [frame.json for frame, _ in steps if frame] != known:
             raise KeyError("candidates")
-        return known.read_facts(body, *rest)
+        return read(self, steps, answer)
 
-    monkeypatch.setitem(PROVIDERS, "gemini-api", replace(known, oracle=oracle))
+    monkeypatch.setattr(Provider, "facts_of", facts_of)
     broken = faulty(3, BREACHES[3])
     assert verdict(broken) == "failed"
     assert "law-3-nothing-lost" in ready_made_case(broken)

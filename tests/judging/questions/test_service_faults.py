@@ -15,7 +15,6 @@ from harness.adapters import Adapter, FaultReaction
 from harness.adapters.named import adapter_of_target
 from harness.facts import Facts, Transcript, read_losses
 from harness.judging.aspect_run import JudgedExchange, LossUse
-from harness.judging.questions import service_faults
 from harness.judging.questions.run import judge_questions
 from harness.judging.questions.service_faults import (
     SERVICE_FAULTS,
@@ -24,8 +23,7 @@ from harness.judging.questions.service_faults import (
     plan_faults,
 )
 from harness.judging.results import Result
-from harness.providers import PROVIDERS
-from harness.providers.provider import Answer
+from harness.providers import Answer, Provider
 from harness.stream.events import End
 from harness.stream.exchange import Exchange, Request
 from tests.faulty import attempts
@@ -182,15 +180,13 @@ def test_a_long_stream_is_read_a_few_times(monkeypatch: pytest.MonkeyPatch) -> N
         provider="gemini-api",
         streamed=True,
     )
-    provider, readings = PROVIDERS["gemini-api"], []
+    read, readings = Provider.read_facts, []
 
-    def oracle(body: bytes, answer: Answer, end: End) -> Facts:
+    def read_facts(self: Provider, body: bytes, answer: Answer, end: End) -> Facts:
         readings.append(len(body))
-        return provider.read_facts(body, answer, end)
+        return read(self, body, answer, end)
 
-    monkeypatch.setattr(
-        service_faults, "PROVIDERS", {"gemini-api": replace(provider, oracle=oracle)}
-    )
+    monkeypatch.setattr(Provider, "read_facts", read_facts)
     with client("asks_again") as adapter:
         first, *_ = plan_faults(SERVICE_FAULTS, [JudgedExchange("long", 1, exchange)], adapter)
 

@@ -22,16 +22,13 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from harness.facts import Facts
-from harness.providers.provider import EXIT_CODE, SHAPE, Answer, FirstMessages, Identity, Provider
+from harness.providers.provider import SHAPE, Answer, FirstMessages, Identity, Provider
 from harness.providers.run_reader import RunReader, detect_run, take
 from harness.stream.events import (
-    INTERRUPTED,
     BlockEnd,
     BlockStart,
     CallEnd,
     CallStart,
-    End,
     Error,
     Event,
     Finish,
@@ -48,7 +45,7 @@ from harness.stream.framing import Frame
 from harness.stream.framing.json_lines import JsonLinesFramer
 from harness.stream.json_codec import Json, decode_object
 
-from .oracle import gather_agy
+from .facts import AgyFacts
 
 Object = dict[str, Json]
 
@@ -413,21 +410,12 @@ def _detect(first: FirstMessages) -> Identity | None:
     return detect_run("agy", first, is_event, is_document, _GLUED)
 
 
-def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
-    """Read the facts. The exit code of an interrupted run adds nothing to the interruption
-    itself.
-    """
-    interrupted = end in INTERRUPTED
-    code = "0" if interrupted else answer.headers.get(EXIT_CODE, "0")
-    return gather_agy(body, code, answer.stderr, interrupted=interrupted)
-
-
 PROVIDER: Final = Provider(
     name="agy",
     title="Antigravity CLI",
     vendor="gemini",
     normalizer=AgyNormalizer,
-    oracle=_read_facts,
+    facts_reader=AgyFacts,
     shape=SHAPE | {"event"},
     detect=_detect,
     framer=partial(JsonLinesFramer, is_message=is_event, usual=decode_piece),

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from agy_support import losses, read_with
-from agy_wire.oracle import gather_agy
 from hypothesis import given
 from hypothesis import strategies as st
+from second_reader import gather_agy
 
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider, with_provider
 from harness.stream.events import End, Event, Text

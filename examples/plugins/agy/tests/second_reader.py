@@ -1,4 +1,4 @@
-"""The oracle of the Antigravity CLI: reads the raw output of a run slowly and plainly.
+"""The second reader of the Antigravity CLI: reads the raw output of a run slowly and plainly.
 
 A line that is one JSON object is one message. In any other line, each object with an event is a
 message, and the text around these objects is unreadable. A message without an event is the document
@@ -10,14 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from agy_wire.lines import Object, items_in_lines
+from lines import Object, items_in_lines
+
 from harness.facts import Facts
 from harness.providers.event_facts import note_error, note_exit
 from harness.providers.gemini.raw_values import count_gemini
+from harness.providers.provider import EXIT_CODE, Answer
 from harness.providers.wire_values import camel, strings
+from harness.stream.events import INTERRUPTED, End
 from harness.stream.json_codec import Json
 
 _EVENTS = ("init", "step_update", "result", "command_result")
+_STEPS = (
+    *("agent_response", "tool", "subagent", "error_message"),
+    *("user_input", "system_message", "checkpoint", "finish", "unknown"),
+)
 _DOCUMENT = {"conversation_id", "status", "response"}
 _COUNTS = ("input_tokens", "cache_read_tokens", "output_tokens", "thinking_tokens", "total_tokens")
 
@@ -46,6 +53,15 @@ def gather_agy(
     return run.facts
 
 
+def read_agy(body: bytes, answer: Answer, end: End) -> Facts:
+    """Read the facts of an answer, as `harness.proving.second_reader.compare_readers` asks it. The
+    exit code of an interrupted run adds nothing to the interruption itself.
+    """
+    interrupted = end in INTERRUPTED
+    code = "0" if interrupted else answer.headers.get(EXIT_CODE, "0")
+    return gather_agy(body, code, answer.stderr, interrupted=interrupted)
+
+
 def _is_message(value: Object) -> bool:
     event = value.get("event")
     payload = value.get("command" if event == "command_result" else str(event))
@@ -60,19 +76,20 @@ class _Run:
         self.answer: list[str] | None = None  # the pieces of the turn's text so far
         self.started = False
         self.turns = 0
-        self.sums: dict[str, int] = {}
+        self.sums: Object = {}
         self.command: Json = None
 
     def read(self, message: Object) -> None:
         event = message.get("event")
         payload = message.get(event) if isinstance(event, str) else message
         if event == "init" and isinstance(payload, dict):
+            self.started = False
             self.note_id(message)
             named = {"model": "modelVersion"}
             self.facts.others |= {
                 named.get(name, camel(name)) if isinstance(value, str) else camel(name)
                 for name, value in payload.items()
-                if value is not None
+                if value is not None and (name, value) != ("model", "")
             }
         elif event == "step_update" and isinstance(payload, dict) and _is_step(payload):
             self.note_id(payload)
@@ -89,7 +106,7 @@ class _Run:
             self.facts.others |= {camel(name) for name in message}
 
     def note_id(self, payload: Object) -> None:
-        """Note the id of the first message. Later messages repeat it."""
+        """Note the id of the first message, and of each init. Other messages repeat it."""
         if isinstance(payload.get("conversation_id"), str) and payload["conversation_id"]:
             self.facts.others |= set() if self.started else {"responseId"}
         self.started = True
@@ -116,12 +133,15 @@ class _Run:
             facts.notices.append("")
         if over and index in self.calls:
             facts.others.add("functionResponse")
-            facts.add_result(*_result(step))
-            facts.add_opaque("server_tools", *strings(_result(step)[1]))
+            failed, value = _result(step)
+            value = value if kind in _STEPS else None  # an unknown step is passed on as a whole
+            facts.add_result(failed, value)
+            facts.add_opaque("server_tools", *strings(value))
         if isinstance(usage, dict):
             for name, count in usage.items():
-                if type(count) is int:
-                    self.sums[name] = self.sums.get(name, 0) + count
+                before = self.sums.get(name)
+                both = type(count) is int and type(before) is int
+                self.sums[name] = before + count if both else count
             count_usage(facts, self.sums)
 
     def read_result(self, result: Object) -> None:

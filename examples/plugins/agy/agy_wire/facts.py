@@ -1,0 +1,124 @@
+"""Reads the facts of a run of the Antigravity CLI from its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.facts import Facts
+from harness.providers.event_facts import EventFacts, note_error, note_exit
+from harness.providers.gemini.raw_values import count_gemini
+from harness.providers.provider import Answer
+from harness.providers.wire_values import camel, strings
+from harness.stream.events import (
+    CallStart,
+    Error,
+    Event,
+    Finish,
+    Metadata,
+    Notice,
+    Reasoning,
+    Text,
+    ToolResult,
+    Unknown,
+    Usage,
+)
+from harness.stream.json_codec import Json
+
+
+class AgyFacts(EventFacts):
+    """One run: see `harness.providers.provider.FactsReader`. The order of its text and its calls
+    is none of its facts.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self._ended_well = False
+        self._has_turns = False
+        """Whether a turn before this one has text."""
+        self._reads |= {Notice: self._notice, ToolResult: self._tool_result}
+
+    def close(self, events: Iterable[Event]) -> Facts:
+        facts = super().close(events)
+        facts.ended_well = self._ended_well
+        return facts
+
+    def _text(self, event: Text) -> None:
+        self.facts.add_text(event.text)
+
+    def _reasoning(self, event: Reasoning) -> None:
+        self.facts.add_thought(event.text)
+
+    def _call_start(self, event: CallStart) -> None:
+        self._open = event.call
+        self.facts.calls.append((event.name, {}))
+        self.facts.marks.append((event.id, None))
+
+    def _tool_result(self, event: ToolResult) -> None:
+        facts = self.facts
+        facts.others.add("functionResponse")
+        facts.add_result(event.error is not None, event.response)
+        facts.add_opaque("server_tools", *strings(event.response))
+
+    def _notice(self, event: Notice) -> None:
+        if event.severity == "denied":
+            self.facts.others.add("deniedActions")
+        self.facts.notices.append(event.message)
+
+    def _metadata(self, event: Metadata) -> None:
+        facts, raw = self.facts, event.raw
+        match event.name:
+            case "session":
+                facts.others |= {camel(name) for name in raw}
+            case "run":
+                facts.others |= {camel(name) for name in raw if name == "num_turns"}
+            case "snapshot":
+                facts.others.add("response")
+                if raw["response"] and "\ufffd" in facts.text and not self._has_turns:
+                    facts.mended = str(raw["response"])
+            case "command" | "structured_output" | "usage" | "status":
+                facts.others.add(camel(event.name))
+        self._has_turns |= event.name == "status" and bool(facts.text)
+
+    def _usage(self, event: Usage) -> None:
+        count_usage(self.facts, event.raw)
+
+    def _finish(self, event: Finish) -> None:
+        super()._finish(event)
+        self.facts.ended_well = self._ended_well = event.reason != "failed"
+        self._has_turns |= bool(self.facts.text)
+
+    def _error(self, event: Error) -> None:
+        self._has_turns |= bool(self.facts.text)
+        raw = event.raw
+        assert isinstance(raw, dict)
+        if "exit_code" in raw:
+            note_exit(self.facts, str(raw["exit_code"]), next(iter(self._answer.stderr), ""))
+            return
+        detail = raw.get("AGY_ERROR")
+        detail = detail if isinstance(detail, dict) else {}
+        error = raw["error"] if "error" in raw else detail.get("short_error") or ""
+        message = error.get("message") if isinstance(error, dict) else error
+        named = {"code": detail.get("error_code"), "status": detail.get("status")}
+        note_error(self.facts, {**named, "message": message if isinstance(message, str) else ""})
+
+    def _unknown(self, event: Unknown) -> None:
+        if event.where.startswith("event ") and isinstance(event.raw, dict):
+            self.facts.others |= {camel(name) for name in event.raw}
+        elif event.where in ("frame", "rest") and not self._is_text:  # a text is noted as a whole
+            self._note_unreadable("null")
+
+
+def count_usage(facts: Facts, usage: dict[str, Json]) -> None:
+    """Note counts in the words of the wire, and in those of generateContent: on this wire, the
+    input excludes tokens that were read from the cache, and the output includes the thoughts.
+    """
+    counts = {name: value for name, value in usage.items() if type(value) is int}
+    cached, thoughts = counts.get("cache_read_tokens", 0), counts.get("thinking_tokens", 0)
+    count_gemini(facts, usage)
+    facts.usage |= {
+        "promptTokenCount": counts.get("input_tokens", 0) + cached,
+        "candidatesTokenCount": counts.get("output_tokens", 0) - thoughts,
+        "thoughtsTokenCount": thoughts,
+        "cachedContentTokenCount": cached,
+        "totalTokenCount": counts.get("total_tokens", 0),
+    }
