@@ -98,7 +98,7 @@ matrix: $(READY) ## the same, but judge only the adapters that have no results f
 test-peers: $(READY) ## judge three public adapters on 60 exchanges, and write the site reports/peers
 	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60 --site reports/peers
 
-EXTRAS := clients,codings,completion,genai,hypothesis,openai,scale
+EXTRAS := clients,codings,completion,genai,hypothesis,live,openai,scale
 
 test-install: $(REPORT) ## install only the package, as a user does, run the specs, judge adapters in an empty folder, and see that a sweep names its extra; run the specs with the lowest and the newest versions that pyproject.toml allows, without and with the extras; record with the lowest vcrpy; install the example of a plugin, and run its tests and specs
 	$(PYTHON) -m venv --clear build/plain

@@ -296,4 +296,4 @@ def test_a_report_has_each_cell_in_junit() -> None:
     }  # fmt: skip
     cases = [(case.attrib["classname"], case.attrib["name"]) for case in suite]
     assert cases[0] == ("recordings", "answers.yaml:1[shop]")
-    assert cases[1] == ("questions", "gemini-api: settings-zero[shop]")
+    assert ("questions", "gemini-api: settings-zero[shop]") in cases[1:]

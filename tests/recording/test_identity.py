@@ -40,6 +40,7 @@ CASSETTES = Path(__file__).parents[2] / "cassettes"
 NAMES = [
     path.relative_to(CASSETTES).with_suffix("").as_posix()
     for path in sorted(CASSETTES.rglob("*.yaml"))
+    if path.parent.name != "live"  # sessions are served by tests/server, and not recorded yet
 ]
 HOP_BY_HOP = {
     "connection",

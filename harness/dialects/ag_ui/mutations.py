@@ -80,4 +80,5 @@ MUTATIONS: Final = Mutations(
         "signature-lost": _lose_signature,
         "index-wrong": _rename_message,
     },
+    unsent=frozenset({"sent-setting-wrong", "sent-tool-choice-lost", "sent-memory-wrong"}),
 )
