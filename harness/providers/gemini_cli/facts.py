@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from harness.facts import Facts
 from harness.stream.events import (
-    CallStart,
-    Error,
-    Event,
     Finish,
     Metadata,
     Notice,
-    Text,
     ToolResult,
-    Unknown,
     Usage,
 )
 from harness.stream.json_codec import Json
 
-from ..event_facts import EventFacts, note_exit
 from ..gemini.raw_values import count_gemini
-from ..provider import Answer
+from ..run_facts import RunFacts
 from ..wire_values import present, strings
 
 _STREAM_COUNTS: Final = {
@@ -40,29 +33,8 @@ _DOCUMENT_COUNTS: Final = {
 }
 
 
-class CliFacts(EventFacts):
-    """One run: see `harness.providers.provider.FactsReader`. The order of its text and its calls
-    is none of its facts: a run tells each turn as a whole.
-    """
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(answer)
-        self._ended_well = False
-        self._reads |= {Notice: self._notice, ToolResult: self._tool_result}
-
-    def close(self, events: Iterable[Event]) -> Facts:
-        facts = super().close(events)
-        facts.ended_well = self._ended_well
-        return facts
-
-    def _text(self, event: Text) -> None:
-        if not event.role:
-            self.facts.add_text(event.text)
-
-    def _call_start(self, event: CallStart) -> None:
-        self._open = event.call
-        self.facts.calls.append((event.name, {}))
-        self.facts.marks.append((event.id, None))
+class CliFacts(RunFacts):
+    """One run: see `harness.providers.provider.FactsReader`."""
 
     def _tool_result(self, event: ToolResult) -> None:
         facts = self.facts
@@ -83,18 +55,6 @@ class CliFacts(EventFacts):
 
     def _finish(self, event: Finish) -> None:
         self.facts.finish, self._ended_well = event.raw, event.reason == "stop"
-
-    def _error(self, event: Error) -> None:
-        if isinstance(event.raw, dict) and "exit_code" in event.raw:
-            note_exit(self.facts, str(event.raw["exit_code"]), str(event.raw["stderr"]))
-        else:
-            super()._error(event)
-
-    def _unknown(self, event: Unknown) -> None:
-        if event.where not in ("frame", "rest"):
-            super()._unknown(event)
-        elif not self._is_text:  # a text is noted as a whole
-            self._note_unreadable("null")
 
 
 def count_stats(facts: Facts, stats: dict[str, Json]) -> None:

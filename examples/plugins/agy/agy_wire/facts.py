@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from harness.facts import Facts
-from harness.providers.event_facts import EventFacts, note_error, note_exit
+from harness.providers.event_facts import note_error
 from harness.providers.gemini.raw_values import count_gemini
 from harness.providers.provider import Answer
+from harness.providers.run_facts import RunFacts
 from harness.providers.wire_values import camel, strings
 from harness.stream.events import (
-    CallStart,
     Error,
-    Event,
     Finish,
     Metadata,
     Notice,
     Reasoning,
-    Text,
     ToolResult,
     Unknown,
     Usage,
@@ -25,33 +21,16 @@ from harness.stream.events import (
 from harness.stream.json_codec import Json
 
 
-class AgyFacts(EventFacts):
-    """One run: see `harness.providers.provider.FactsReader`. The order of its text and its calls
-    is none of its facts.
-    """
+class AgyFacts(RunFacts):
+    """One run: see `harness.providers.provider.FactsReader`."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._ended_well = False
         self._has_turns = False
         """Whether a turn before this one has text."""
-        self._reads |= {Notice: self._notice, ToolResult: self._tool_result}
-
-    def close(self, events: Iterable[Event]) -> Facts:
-        facts = super().close(events)
-        facts.ended_well = self._ended_well
-        return facts
-
-    def _text(self, event: Text) -> None:
-        self.facts.add_text(event.text)
 
     def _reasoning(self, event: Reasoning) -> None:
         self.facts.add_thought(event.text)
-
-    def _call_start(self, event: CallStart) -> None:
-        self._open = event.call
-        self.facts.calls.append((event.name, {}))
-        self.facts.marks.append((event.id, None))
 
     def _tool_result(self, event: ToolResult) -> None:
         facts = self.facts
@@ -90,9 +69,8 @@ class AgyFacts(EventFacts):
     def _error(self, event: Error) -> None:
         self._has_turns |= bool(self.facts.text)
         raw = event.raw
-        assert isinstance(raw, dict)
-        if "exit_code" in raw:
-            note_exit(self.facts, str(raw["exit_code"]), next(iter(self._answer.stderr), ""))
+        if not isinstance(raw, dict) or "exit_code" in raw:
+            super()._error(event)
             return
         detail = raw.get("AGY_ERROR")
         detail = detail if isinstance(detail, dict) else {}
@@ -102,10 +80,11 @@ class AgyFacts(EventFacts):
         note_error(self.facts, {**named, "message": message if isinstance(message, str) else ""})
 
     def _unknown(self, event: Unknown) -> None:
-        if event.where.startswith("event ") and isinstance(event.raw, dict):
+        """Note the names of an unknown message. Unknown fields of a step are no facts."""
+        if event.where in ("frame", "rest"):
+            super()._unknown(event)
+        elif event.where.startswith("event ") and isinstance(event.raw, dict):
             self.facts.others |= {camel(name) for name in event.raw}
-        elif event.where in ("frame", "rest") and not self._is_text:  # a text is noted as a whole
-            self._note_unreadable("null")
 
 
 def count_usage(facts: Facts, usage: dict[str, Json]) -> None:

@@ -224,7 +224,7 @@ class _Run:
         if detail:
             self.fail(str(detail.get("short_error") or ""), detail)
         elif exit_code != "0" and facts.finish is None:
-            note_exit(facts, exit_code, self.stderr[0] if self.stderr else "")
+            note_exit(facts, exit_code, "\n".join(self.stderr))
 
 
 def _is_step(payload: Object) -> bool:
