@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
-from random import Random  # noqa: TID251 -- seeded by the caller
+from random import Random  # noqa: TID251  # the caller seeds it
 from typing import Any
 
 from harness.stream.framing import Framer, frame_by_content

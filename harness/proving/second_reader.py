@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from random import Random  # noqa: TID251 -- seeded by the caller
+from random import Random  # noqa: TID251  # seeded, so that equal seeds give equal bodies
 from threading import current_thread, main_thread
 from types import FrameType
 from typing import Any, Final, Never
@@ -84,7 +84,7 @@ def _read(read: Callable[[], object], seconds: float, name: str, body: bytes) ->
             facts = read()
     except _TooSlowError:
         fault = f"no facts after {seconds:g} s"
-    except Exception as error:  # noqa: BLE001 -- a reader of a plugin may raise anything
+    except Exception as error:  # noqa: BLE001  # a reader of a plugin may raise anything
         place = traceback.extract_tb(error.__traceback__)[-1]
         fault = f"raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
     else:
@@ -129,7 +129,7 @@ def bodies_of(
         for place, exchange, body in whole
         if (messages := messages_of(body, provider.framer(MAX_FRAME)))
     ]
-    random = Random(seed)  # noqa: S311 -- equal seeds, equal bodies
+    random = Random(seed)  # noqa: S311  # no secret is made of it
     for _ in range(changes if pool else 0):
         place, exchange, messages = random.choice(pool)
         streamed = len(messages) > 1

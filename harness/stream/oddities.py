@@ -6,7 +6,7 @@ Its caller does:
 - An adapter's own output must be as the official client reads it: an oddity is a fault if it is in
   the wire's table of faults (`harness.adapters.wires`).
 - A recording may differ: an oddity is a variant (`harness.judging.wire_variants`).
-- Where only the content counts, nobody looks at them.
+- A caller that needs only the content ignores them.
 
 A wire adds one in one line, on the branch of its reader that is not the usual one::
 

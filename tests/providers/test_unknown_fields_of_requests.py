@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness.providers import PROVIDERS
+from harness.stream.prompt import Function
 from tests.faulty.faults import CASSETTE
 
 BODIES = {
@@ -57,4 +58,6 @@ def test_a_part_of_the_system_and_a_wrapper_of_a_tool_have_their_places() -> Non
     assert PROVIDERS["gemini-api"].prompt_of(body).more == {"systemInstruction.parts[1].x": 1}
     tool = {"type": "function", "function": {"name": "f"}, "x": 1}
     prompt = PROVIDERS["openai"].prompt_of({"messages": [], "tools": [tool]})
-    assert [dict(each.more) for each in prompt.tools] == [{"x": 1}]  # type: ignore[union-attr]  # a function
+    (function,) = prompt.tools
+    assert isinstance(function, Function)
+    assert dict(function.more) == {"x": 1}

@@ -134,11 +134,13 @@ def test_an_answer_is_sent_back_as_a_client_keeps_its_messages() -> None:
     assert [message["content"] for message in texts] == ["Hi", "Go on."]
 
 
-@pytest.mark.parametrize("question", own_questions(), ids=lambda question: question.name)
-def test_the_input_of_a_question_is_one_of_the_protocol(question: Any) -> None:
-    try:
-        prompt, _ = write(question.prompt)
-    except TranslationError as error:
-        assert error.place  # noqa: PT017  # both ways are right
-        return
-    RunAgentInput.model_validate(prompt)
+def test_the_inputs_of_questions_are_of_the_protocol() -> None:
+    refused = {}
+    for question in own_questions():
+        try:
+            prompt, _ = write(question.prompt)
+        except TranslationError as error:
+            refused[question.name] = error.place
+        else:
+            RunAgentInput.model_validate(prompt)
+    assert refused == {"media-details": "messages[0].user[1]"}  # it has no detail of a medium
