@@ -26,7 +26,7 @@ from harness.adapters import (
 from harness.adapters.adapter import FUNCTION, PROGRAM, Effort
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps, loads
 from harness.judging.laws import LAWS
-from harness.judging.laws.judge import LawCell, judge_law, ready_made_case
+from harness.judging.laws.judge import LawCell, cells, judge_law, ready_made_case
 from harness.judging.results import Result
 from harness.pipeline.replay import replay
 from harness.providers import with_provider
@@ -91,6 +91,21 @@ def test_our_event_models_keep_every_law_as_users_adapters(dialect: str, effort:
     assert {(result.adapter, result.layer) for result in results} == {("mine", "payloads")}
     assert [number for number in range(1, 10) if not_asked[number]] == [8]
     assert results[7].reason == "mine sends nothing back"
+
+
+def test_each_law_runs_an_adapter_with_the_options_of_its_cell() -> None:
+    given: list[RunOptions] = []
+
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        given.append(options)
+        return Output(ours("mind")(exchange))
+
+    for law_cell in cells("gemini-api/hello", [EXCHANGE], [user_adapter("mine", "mind", run)]):
+        given.clear()
+        judge_law(law_cell)
+        assert law_cell.options.case == f"law-{law_cell.law.id}-{law_cell.law.name}"
+        assert {*map(id, given)} <= {id(law_cell.options)}
+        assert given or law_cell.law.not_run(EXCHANGE, law_cell.subject)
 
 
 counted = count()
