@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from harness.facts import Skipped, Transcript
 from harness.stream.exchange import Exchange
 from harness.stream.printable import plural
+from harness.stream.websocket import SWITCHED
 
 from .adapter import (
     FACTS,
@@ -248,6 +249,9 @@ def make_adapter(
     )
 
 
+_NO_SESSIONS: Final = "a session of the Live API; adapters are not judged on sessions yet"
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """One adapter, which is run on one exchange after the other."""
@@ -271,8 +275,8 @@ class _Run:
         request = None if self.offers is None else SentRequest()
         wire = exchange.provider, exchange.model or MODEL
         try:
-            if wire in self.other_wires:
-                raise Skipped(self.other_wires[wire])
+            if reason := self._not_for(exchange):
+                raise Skipped(reason)
             with self._offer(exchange, attempts=options.attempts) as offer:
                 question = Question(exchange, options, offer.base_url if offer else "")
                 reply = self.asker.ask(question, self.timeout)
@@ -302,12 +306,17 @@ class _Run:
             raise AdapterError(f"the adapter raised {raised.sentence}{lines}") from reply.exception
         return Output([entry.native for entry in transcript.entries], request=request)
 
+    def _not_for(self, exchange: Exchange) -> str:
+        """Return the reason why the adapter is not run on an exchange, or ""."""
+        if exchange.status == SWITCHED and self.level != "payloads":
+            return _NO_SESSIONS
+        return self.other_wires.get((exchange.provider, exchange.model or MODEL), "")
+
     def second_request(self, exchange: Exchange, options: RunOptions) -> bytes | str:
         """Return the body of the second request, or the reason why there is no request."""
-        wire = exchange.provider, exchange.model or MODEL
         try:
-            if wire in self.other_wires:
-                return self.other_wires[wire]
+            if reason := self._not_for(exchange):
+                return reason
             with self._offer(exchange, final=True) as offer:
                 assert offer is not None  # only adapters at a served address have a second turn
                 question = Question(exchange, options, offer.base_url, turn=2)

@@ -496,6 +496,14 @@ def test_an_exception_on_payloads_is_an_error_with_its_cause(tmp_path: Path) -> 
     assert type(caught.value.__cause__).__name__ == "QuotaError"
 
 
+def test_a_session_is_not_asked_of_an_adapter_that_states_facts(tmp_path: Path) -> None:
+    session = replace(EXCHANGE, status=101, provider="live")
+    adapter = function_adapter("def replay(e): return [({}, [])]\n", tmp_path)
+    assert transcript(adapter, session).skipped.startswith("a session of the Live API; adapters")
+    payloads = function_adapter("def replay(e): return [{}]\n", tmp_path, level="shop")
+    assert payloads.output(session).items == [{}]
+
+
 def test_calls_have_ids_names_and_arguments(tmp_path: Path) -> None:
     code = IMPORTS + "def replay(e):\n    yield {}, [Call('i', 'f', '{\"a\": 1}'), Call(None, 'g')]"
     assert facts_of(function_adapter(code, tmp_path)) == [
