@@ -85,6 +85,10 @@ def test_a_name_that_is_gone_is_found_again(tmp_path: Path) -> None:
     (tmp_path / "docs" / "a.md").write_text("Nothing about it.\n")
 
     assert rooms.find_gone(tmp_path, ["old_name"]) == ["harness/a.py has old_name, which is gone"]
+    (tmp_path / "harness" / "a.py").write_text("class A:\n    x: int\n    def f(self): ...\n")
+    assert rooms.find_gone(tmp_path, ["A.x", "A.f", "A.g", "B.x"]) == [
+        f"harness/a.py has {name}, which is gone" for name in ("A.x", "A.f")
+    ]
 
 
 def test_planted_growth_is_seen_in_its_room(tmp_path: Path) -> None:

@@ -76,7 +76,9 @@ def count_providers(root: Path) -> dict[str, int]:
 
 
 def find_gone(root: Path, names: list[str]) -> list[str]:
-    """Return the names that are gone and stand in a file again, each with the file."""
+    """Return the names that are gone and stand in a file again, each with the file. ``Class.name``
+    is the member of a class.
+    """
     places = [root / name for name in ("README.md", "Makefile", "action.yml", "mkdocs.yml")]
     folders = [root / name for name in ("harness", "docs", "examples", ".github")]
     places += [path for folder in folders for path in folder.rglob("*") if path.is_file()]
@@ -84,12 +86,22 @@ def find_gone(root: Path, names: list[str]) -> list[str]:
     for path in places:
         if path.suffix in (".py", ".md", ".yml", ".yaml", ".toml", ".js", "") and path.exists():
             text = path.read_text(encoding="utf-8", errors="replace")
+            members = {*_members(ast.parse(text))} if path.suffix == ".py" else set()
             found += [
                 f"{path.relative_to(root)} has {name}, which is gone"
                 for name in names
-                if re.search(rf"(?<![\w/.-]){re.escape(name)}(?![\w/-])", text)
+                if name in members or re.search(rf"(?<![\w/.-]){re.escape(name)}(?![\w/-])", text)
             ]
     return found
+
+
+def _members(tree: ast.Module) -> Iterator[str]:
+    """Yield the fields and functions of the classes of a module, each as ``Class.name``."""
+    for holder in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        for member in holder.body:
+            match member:
+                case ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+                    yield f"{holder.name}.{name}"
 
 
 def _files(root: Path) -> Iterator[Path]:
