@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 
@@ -13,18 +15,22 @@ port between two servers.
 """
 
 
+def _free_ports() -> Iterator[int]:
+    """Yield free ports, another one for each test: a gateway of an earlier test may ask again."""
+    start = FIRST + os.getpid() * 500 % (LAST - FIRST)
+    for port in cycle([*range(start, LAST), *range(FIRST, start)]):
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        yield port
+
+
+_PORTS = _free_ports()
+
+
 @pytest.fixture(name="upstream")
 def _upstream(monkeypatch: pytest.MonkeyPatch) -> str:
-    port = FIRST + os.getpid() * 50 % (LAST - FIRST)
-    while not _is_free(port):
-        port += 1
+    port = next(_PORTS)
     monkeypatch.setenv("HARNESS_GATEWAY_ADDRESS", f"127.0.0.1:{port}")
     return f"http://127.0.0.1:{port}"
-
-
-def _is_free(port: int) -> bool:
-    try:
-        with socket.create_server(("127.0.0.1", port)):
-            return True
-    except OSError:
-        return False

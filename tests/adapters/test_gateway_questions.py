@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import select
+import socket
 from collections.abc import Callable
 from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -103,11 +105,16 @@ def test_a_wire_that_has_no_such_request_is_not_asked(upstream: str, tmp_path: P
 
 def passes_on(handler: BaseHTTPRequestHandler, answer: HTTPResponse, upstream: Any) -> None:
     """Stop asking the model when the client has left."""
-    handler.wfile.write(answer.read1())
-    while upstream in select.select([handler.connection, upstream], [], [])[0]:
-        if not (data := answer.read1()):
-            return
-        handler.wfile.write(data)
+
+    def leave() -> None:
+        with suppress(OSError, ValueError):  # the answer has ended before
+            select.select([handler.connection], [], [])
+            upstream.shutdown(socket.SHUT_RDWR)
+
+    Thread(target=leave, daemon=True).start()
+    with suppress(IncompleteRead, OSError):
+        while data := answer.read1():
+            handler.wfile.write(data)
 
 
 def reads_on(handler: BaseHTTPRequestHandler, answer: HTTPResponse, upstream: Any) -> None:
