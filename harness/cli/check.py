@@ -24,8 +24,7 @@ from harness.pipeline.replay import ReplayError
 from harness.project.configuration import add_folders, folders_of, project_of
 from harness.project.folders import read_text, yaml_files
 from harness.project.project import Project, kind_of, unheaded
-from harness.project.questions import read_questions
-from harness.project.unused import (
+from harness.project.prune import (
     OUTSIDE,
     Unused,
     is_outside,
@@ -34,6 +33,7 @@ from harness.project.unused import (
     uncollected,
     unused_of,
 )
+from harness.project.questions import read_questions
 from harness.providers import PROVIDERS
 from harness.proving.mutation import kill_names
 from harness.specs.models import LAYERS, Case, json_schema
@@ -180,7 +180,7 @@ def _pruned(
         return ["nothing was moved, because there are problems: mend them first"]
     if is_outside(project, Path.cwd()):
         return [f"nothing was moved: {OUTSIDE}"]
-    for line in prune(project, unused, Path.cwd(), "" if parsed.yes else "--yes"):
+    for line in prune(project, unused, Path.cwd(), move=parsed.yes):
         print(printable(line))
     return []
 

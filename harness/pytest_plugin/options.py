@@ -44,19 +44,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ),
     )
     group.addoption(
-        "--harness-prune",
-        action="store_true",
-        help=(
-            "after a green run of everything: list the cassettes that nothing names and that the"
-            " run did not open; a run of a selection lists nothing"
-        ),
-    )
-    group.addoption(
-        "--harness-yes",
-        action="store_true",
-        help="with --harness-prune: move them to .harness/unused (default: only list them)",
-    )
-    group.addoption(
         "--harness-strict",
         action="store_true",
         help="also fail for a failed case of level `should` and for a cell that is not run",

@@ -14,8 +14,7 @@ import pytest
 from .failures import Gap, HarnessFailure
 
 if TYPE_CHECKING:
-    from .filling import Filled, Written
-    from .pruning import Pruned
+    from harness.project.update import Filled
 
 FILL: Final = "harness_fill"
 """The attribute of a test report that carries the value for an expectation."""
@@ -25,10 +24,6 @@ RESULT: Final = "harness_result"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--harness-prune"):
-        from .pruning import OPENED, Opened
-
-        config.pluginmanager.register(Opened(), OPENED)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Collector(config), "harness-results")
 
@@ -64,11 +59,9 @@ class _Collector:
         self.plan: dict[str, None] = {}  # the ids of the selected items that can be cells
         self.gaps: dict[str, Gap] = {}  # by the id of the item
         self.stopped = ENDED
-        self.fills: dict[str, Written] = {}  # by the id of the item
+        self.fills: dict[str, str] = {}  # the encoded proposals, by the id of the item
         self.filled: dict[str, Filled] = {}
         self.unreached: dict[str, str] = {}  # the encoded results of the cells that have a gap
-        self.is_narrowed = False  # whether an item was deselected
-        self.pruned: list[Pruned] = []
         self.reruns: dict[str, str] = {}  # the results of items that a plugin runs again, by id
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -92,9 +85,6 @@ class _Collector:
 
     def _add_to_plan(self, ids: Iterable[str]) -> None:
         self.plan |= dict.fromkeys(ids)
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        self.is_narrowed |= bool(items)
 
     def pytest_keyboard_interrupt(self) -> None:
         self.stopped = "the run was interrupted before this cell was judged"
@@ -157,23 +147,10 @@ class _Collector:
             if self.unshown and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-        if self.config.getoption("--harness-prune"):
-            self._prune(session, is_reached=all_reached)
-
-    def _prune(self, session: pytest.Session, *, is_reached: bool) -> None:
-        """List or move unused cassettes, or note why not. Then a green run fails, because it did
-        not do what the option requests.
-        """
-        from .pruning import prune
-
-        is_partial = self.is_narrowed or not is_reached or bool(self.unread)
-        self.pruned = prune(session, is_partial=is_partial)
-        if any(line.is_fault for line in self.pruned):
-            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
-
     def _write_fills(self) -> None:
         """Write expectations into their files, and correct the results of their cells."""
-        from .filling import write_all
+        from harness.project.update import write_all
+
         from .summary import with_filled
 
         # Workers report in any order.
@@ -196,10 +173,6 @@ class _Collector:
             unread = [Unread(spec, problem) for problem, spec in self.unread.items()]
             filled = list(self.filled.values())
             write_summary(terminalreporter, encoded, unread, self.unshown, filled)
-        if self.pruned:
-            from .pruning import write_pruned
-
-            write_pruned(terminalreporter, self.pruned)
         selected = self.config.getini("harness_specs") or self.config.getoption("--harness-dialect")
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and selected:
             from .summary import explain_nothing

@@ -2,7 +2,7 @@
 
 An item is judged in the process in which pytest-xdist runs it. With ``--harness-accept`` it reports
 the value for its own expectation if that is empty, with ``--harness-update`` if it does not hold
-(`filling`).
+(`harness.project.update`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ from harness.judging.judge import Cell, Fixture, Judgement, judge, resolve_fixtu
 from harness.judging.results import VERDICTS, Result
 from harness.pipeline.replay import ReplayError, has_content
 from harness.project.project import Project, kind_of, unheaded
+from harness.project.update import Proposal, Update
 from harness.specs.checks import RECORDED
 from harness.specs.spec_error import SpecError
-from harness.specs.update import Update
 from harness.specs.volatile import expectation_of
 from harness.stream.printable import printable
 
 from .failures import HarnessWarning
-from .filling import EMPTY, Written, written_of
 from .items import ResultItem
 from .paths import id_of_file
 from .project import project_of
@@ -95,7 +94,7 @@ class CellItem(ResultItem):
     def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cell = cell
-        self.fill: Written | None = None
+        self.fill: str | None = None
         for feature in cell.case.features:
             self.keywords[feature] = True
 
@@ -125,7 +124,8 @@ class CellItem(ResultItem):
 
             result = with_evidence(judgement)
         if self.fill:
-            was = "empty" if self.fill["before"] == EMPTY else "out of date"
+            is_empty = self.cell.case.expect.get(self.cell.key) is None
+            was = "empty" if is_empty else "out of date"
             reason = f"{was}; its value is written to {self.path.name} at the end of the run"
             result = replace(result, verdict="unreviewed", reason=reason)
         if fault:
@@ -142,7 +142,7 @@ class CellItem(ResultItem):
         path = "" if first is None or first.reason not in WITH_PATH else first.subject
         return self.cell.case.expected_line(self.cell.key, path)
 
-    def _value_to_fill(self, project: Project) -> Written | None:
+    def _value_to_fill(self, project: Project) -> str | None:
         """Return the value for an empty expectation of this cell, which the controller writes.
         Raises `AdapterError`, and `CassetteError` for a value that shows a secret.
         """
@@ -157,9 +157,13 @@ class CellItem(ResultItem):
         except (CassetteError, ReplayError):
             return None  # the judge reports it
         value = self._expectation(project, fixture, got)
-        return written_of(self.path, Update(case.case, key, None, got, value), self.named())
+        return self._propose(None, got, value)
 
-    def _update(self, project: Project, judgement: Judgement) -> Written | None:
+    def _propose(self, before: Any, got: Any, value: Any) -> str:
+        update = Update(self.cell.case.case, self.cell.key, before, got, value)
+        return Proposal(str(self.path), update, self.named()).encode()
+
+    def _update(self, project: Project, judgement: Judgement) -> str | None:
         """Return the value for the expectation of this cell, if it does not hold. A known failure
         and an expectation that is filled by another column are never updated. Raises as
         `_value_to_fill`.
@@ -171,7 +175,7 @@ class CellItem(ResultItem):
         assert fixture, "a cell with mismatches has a fixture"
         got, before = judgement.output.items, case.expect[key]
         value = self._expectation(project, fixture, got)
-        return written_of(self.path, Update(case.case, key, before, got, value), self.named())
+        return self._propose(before, got, value)
 
     def _can_update(self, project: Project, judgement: Judgement) -> bool:
         """Return whether the expectation of this cell does not hold, and may be rewritten. If the

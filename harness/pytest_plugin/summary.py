@@ -20,8 +20,9 @@ from harness.judging.results import VERDICTS, Result, decode, encode
 from harness.project.folders import yaml_files
 from harness.project.identity import commit_of, project_name
 from harness.project.project import kind_of
+from harness.project.prune import unused_of
 from harness.project.suite import is_suite, suite_name
-from harness.project.unused import unused_of
+from harness.project.update import Filled
 from harness.report import Run, Unread, summary
 from harness.report.document import Judged
 from harness.report.files import read_run, write_report
@@ -29,7 +30,6 @@ from harness.report.header import choose_day, make_header
 from harness.specs.spec_error import SpecError
 from harness.stream.printable import plural, printable
 
-from .filling import Filled
 from .mask import masked, masked_prints
 from .paths import cassette_folder, named_paths, spec_roots
 from .project import project_of

@@ -4,28 +4,34 @@ hold.
 Parts that hold keep their text, with comments, order and operators. An operator that refuses the
 new value is never rewritten, because a person chose it. A new part is written as JSON, because JSON
 is YAML too; each item of an expectation that was empty has a line. The new text is read again and
-compared before it is returned.
+compared before it is written.
+
+The cells run in any process of pytest-xdist and only report their values. The controller writes
+each file once, at the end of the run: a file that a person wrote is changed in one process and in
+one step. The text before that is kept for `harness review`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
+import msgspec
 import yaml
 
+from harness.cassettes import CassetteError
+from harness.cassettes.redaction.secrets import guard
 from harness.cassettes.validation import bare
 from harness.cassettes.yaml import YamlError, parse
-from harness.stream.json_path import readable_path
-from harness.stream.printable import listed
-
-from .matching import compare
-from .matching.lists import align_lists
-from .matching.operators import ABSENT, Bindings, operator_of
-from .spec_error import SpecError
-from .spec_text import (
+from harness.specs.matching import compare
+from harness.specs.matching.lists import align_lists
+from harness.specs.matching.operators import ABSENT, Bindings, operator_of
+from harness.specs.spec_error import SpecError
+from harness.specs.spec_text import (
     ExpectationPlace,
     TextEdit,
     end_of,
@@ -37,6 +43,11 @@ from .spec_text import (
     read_body,
     spec_error,
 )
+from harness.stream.json_path import readable_path
+from harness.stream.printable import listed
+
+from .folders import read_text
+from .review import before_update, keep_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +109,66 @@ class Update:
         indent = " " * (place.cell.start_mark.column + 2)
         lines = [*([rest] if rest else []), *(f"{indent}- {item}" for item in items)]
         return left, right, line_end(body).join(lines)
+
+
+class Proposal(NamedTuple):
+    """An update of an expectation in a file, which a worker sends to the controller."""
+
+    path: str
+    update: Update
+    named: str
+    """The id of its item, for messages."""
+
+    def encode(self) -> str:
+        """Return it as JSON. Raises `CassetteError` for a value that shows a secret."""
+        guard().scanner.refuse(msgspec.json.encode(self.update.value).decode(), self.path)
+        return msgspec.json.encode(self).decode()
+
+
+class Filled(NamedTuple):
+    """The result of writing one value: ``fault`` is empty if it is in the file."""
+
+    named: str
+    file: str
+    fault: str = ""
+    is_update: bool = False
+
+    @property
+    def verb(self) -> str:
+        """What was done to the expectation."""
+        return "updated" if self.is_update else "filled in"
+
+
+def write_all(encoded: Mapping[str, str]) -> dict[str, Filled]:
+    """Write the proposals of items, by their ids. Every file is written once, and atomically."""
+    by_file: dict[str, dict[str, Proposal]] = {}
+    for nodeid, text in encoded.items():
+        proposal = msgspec.json.decode(text, type=Proposal)
+        by_file.setdefault(proposal.path, {})[nodeid] = proposal
+    filled: dict[str, Filled] = {}
+    for path, proposals in by_file.items():
+        faults = _write(Path(path), [proposal.update for proposal in proposals.values()])
+        for (nodeid, proposal), fault in zip(proposals.items(), faults, strict=True):
+            is_update = proposal.update.before is not None
+            filled[nodeid] = Filled(proposal.named, Path(path).name, fault, is_update)
+    return {nodeid: filled[nodeid] for nodeid in encoded}
+
+
+def _write(path: Path, changes: Sequence[Update]) -> list[str]:
+    """Make the changes in one file; returns the fault of each, or ""."""
+    from harness.recording.persister import save  # imports vcrpy
+
+    try:
+        old = read_text(path)
+        text, errors = change_all(old, changes, path=str(path))
+        if not all(errors):
+            with suppress(OSError):  # the review then shows each expectation as a whole
+                if before_update(path) is None:
+                    keep_before(path, old)
+            save(path.resolve(), [guard().scanner.refuse(text, str(path)).encode()])
+    except (CassetteError, SpecError, OSError) as error:
+        return [str(error)] * len(changes)
+    return [str(error or "") for error in errors]
 
 
 def change_all(

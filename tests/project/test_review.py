@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.specs.review import (
+from harness.project.review import (
     Hunk,
     accepted,
     emptied,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
+from harness.project.update import Update, change_all
 from harness.specs.matching import compare
 from harness.specs.spec_error import SpecError
-from harness.specs.update import Update, change_all
 from harness.specs.volatile import expectation_of
 
 SPEC = """\

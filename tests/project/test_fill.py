@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.cassettes.yaml import parse
+from harness.project.update import Update, change_all
 from harness.specs.spec_error import SpecError
-from harness.specs.update import Update, change_all
 from harness.specs.volatile import as_read
 
 EMPTY = """\
@@ -336,8 +336,8 @@ def test_a_file_is_read_as_often_for_many_expectations_as_for_one(
         read.append(len(text))
         return parse(text)
 
-    for module in ("spec_text", "update"):
-        monkeypatch.setattr(sys.modules[f"harness.specs.{module}"], "parse", counted)
+    for module in ("specs.spec_text", "project.update"):
+        monkeypatch.setattr(sys.modules[f"harness.{module}"], "parse", counted)
     for count in (1, 100):
         read.clear()
         cases = "".join(f"- case: c{n}\n  expect:\n    events:\n" for n in range(count))
