@@ -2,7 +2,7 @@
 facts that an adapter states.
 """
 
-from .account import Facts, StreamedArguments, arguments_of
+from .account import Facts, arguments_of
 from .aspects import ACCEPTED, ASPECTS, WireAnswer, judge_answer, merged_facts
 from .calls import NamedArguments, in_doubles, take_call
 from .fact import (
@@ -69,7 +69,6 @@ __all__ = [
     "Restart",
     "Run",
     "Skipped",
-    "StreamedArguments",
     "Text",
     "Thought",
     "Transcript",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from harness.facts import Facts, StreamedArguments, arguments_of
+from harness.facts import Facts, arguments_of
 from harness.stream.json_codec import Json
+from harness.stream.json_path import Assembly
 
 from .raw_facts import read_raw, read_raw_part, read_tool_result
 from .wire_values import names_in
@@ -33,6 +34,7 @@ def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
         if event.get("candidate", 0) <= 0 or event["kind"] == "annotation":
             reader.read(event)
     reader.facts.open_call = bool(reader.open)
+    reader.join_pieces()
     reader.read_open_text()
     reader.facts.ended_well = not reader.facts.invalid_calls and (
         reader.reason in _GOOD_ENDS or (reader.reason == "malformed" and bool(reader.facts.calls))
@@ -43,7 +45,7 @@ def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
 class _EventReader:
     def __init__(self) -> None:
         self.facts = Facts()
-        self.open: dict[int, StreamedArguments] = {}
+        self.open: dict[int, Assembly] = {}
         self.texts: dict[
             int, str
         ] = {}  # arguments so far, as JSON text, of calls that have not ended
@@ -92,6 +94,7 @@ class _EventReader:
             case "blocked":
                 facts.block_reason = event["reason"]
             case "error":
+                self.join_pieces()
                 words = filter(None, (event.get("status"), event["message"]))
                 facts.add_error(event.get("code"), " ".join(words))
             case "tool_result":
@@ -106,6 +109,11 @@ class _EventReader:
             facts.signatures.append((signed_as, event["signature"]))
         facts.others |= names_in(event.get("raw"))
 
+    def join_pieces(self) -> None:
+        """Join the pieces of the arguments so far of the calls that are open."""
+        for arguments in self.open.values():
+            arguments.value()
+
     def read_open_text(self) -> None:
         """Read the last call, if it is still open and its arguments are text."""
         for text in self.texts.values():
@@ -114,10 +122,10 @@ class _EventReader:
     def _read_call(self, kind: str, event: Mapping[str, Json]) -> None:
         match kind:
             case "call_start":
-                self.open[event["call"]] = StreamedArguments({})
-                self.facts.calls.append((event["name"], self.open[event["call"]].arguments))
+                self.open[event["call"]] = Assembly()
+                self.facts.calls.append((event["name"], self.open[event["call"]].value()))
             case "call_piece" if event.get("path") and event["call"] in self.open:
-                self.open[event["call"]].put(event["path"], event.get("value"))
+                self.open[event["call"]].add(event["path"], event.get("value"))
             case "call_text" if (call := event["call"]) in self.open:
                 self.texts[call] = self.texts.get(call, "") + event["text"]
             case "call_invalid" if event["call"] in self.open:
@@ -126,7 +134,7 @@ class _EventReader:
                 self.facts.invalid_calls.append((self.facts.calls.pop()[0], event["text"]))
             case "call_end" if event["call"] in self.open:
                 self.texts.pop(event["call"], None)
-                started = self.open.pop(event["call"]).arguments
+                started = self.open.pop(event["call"]).value()
                 started.clear()
                 started.update(event["arguments"])
             case "nameless_call":

@@ -26,8 +26,6 @@ ALLOWED = {
     "adapters/named.py _LINE": "a target of the user",
     "adapters/named.py _PATH": "the path of a module, in an argument",
     "adapters/named.py _name_of": "a target of the user",
-    "facts/account.py _ESCAPE": "a JSON path of the wire",
-    "facts/account.py _STEP": "a JSON path of the wire",
     "facts/aspects.py _BLOCKED": "the adapter's statements about errors",
     "facts/aspects.py _recognized": "the errors of the wire",
     "facts/finish.py _HUMP": "the word of a finish reason",

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeGuard
 
-from harness.facts import Facts, Run, StreamedArguments, arguments_of
+from harness.facts import Facts, Run, arguments_of
 from harness.providers.event_facts import note_error
 from harness.providers.wire_values import NOTHING, camel, present, strings, values_in
 from harness.stream.json_codec import Json
+from tests.readers.arguments import PlainArguments
 from tests.readers.reader import MessageReader
 from tests.readers.tool_code import find_blocks, find_written_calls
 
@@ -157,7 +158,7 @@ class _Reader(MessageReader):
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
-        self._streamed: StreamedArguments | None = None
+        self._streamed: PlainArguments | None = None
         self._texts: list[str] = []
         self._thoughts: list[str] = []
 
@@ -324,7 +325,7 @@ class _Reader(MessageReader):
             return
         self.facts.others |= present(call, {*_CALL, "partialArgs", "partial_args"})
         if (name and not self._goes_on(call)) or (arguments and self._streamed is None):
-            self._streamed = StreamedArguments(arguments if isinstance(arguments, dict) else {})
+            self._streamed = PlainArguments(arguments if isinstance(arguments, dict) else {})
             self.facts.calls.append((str(name or ""), self._streamed.arguments))
             self.facts.places.append(len(self.settled().text))
             self.facts.order.append(Run("call"))

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.facts import Facts, StreamedArguments, arguments_of
+from harness.facts import Facts, arguments_of
 from harness.stream.events import (
     Annotation,
     Blocked,
@@ -30,6 +30,7 @@ from harness.stream.events import (
 )
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
+from harness.stream.json_path import Assembly
 
 from ..event_facts import EventFacts
 from ..provider import TIER, Answer
@@ -69,7 +70,8 @@ class GeminiFacts(EventFacts):
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._streamed = StreamedArguments({})
+        self._streamed: Assembly | None = None
+        """The pieces of the arguments of the latest call, if it has some."""
         self._counts: Usage | None = None
         self._reads |= {
             Blocked: self._blocked,
@@ -101,17 +103,19 @@ class GeminiFacts(EventFacts):
 
     def _call_start(self, event: CallStart) -> None:
         super()._call_start(event)
-        self._streamed = StreamedArguments({})
+        self._streamed = None
         self._sign("call", event.signature)
 
     def _call_piece(self, event: CallPiece) -> None:
         if event.call == self._open and event.path:
             self._note_piece(event.value)
-            self._streamed.put(event.path, event.value)
+            self._streamed = self._streamed or Assembly()
+            self._streamed.add(event.path, event.value)
 
     def _show_call(self) -> None:
         if self._open:
-            self.facts.calls[-1] = (self.facts.calls[-1][0], self._streamed.arguments)
+            arguments = self._streamed.value() if self._streamed else {}
+            self.facts.calls[-1] = (self.facts.calls[-1][0], arguments)
 
     def _note_part(self, raw: dict[str, Json]) -> None:
         self.facts.others |= present(raw, _BESIDE)
