@@ -13,7 +13,6 @@ from typing import Final
 
 from msgspec import to_builtins
 
-from harness.stream.events import Error, Incomplete
 from harness.stream.json_codec import Json
 
 from .provider import Provider, Step
@@ -25,8 +24,7 @@ TWO_DIGITS: Final = 10
 
 def unread_values(steps: Iterable[Step], provider: Provider) -> list[str]:
     """Return the first places of the values that stand in no event, in the order of the wire, each
-    once. ``[]`` is any item of a list. An answer that breaks off or has an error has none: its open
-    blocks have no event.
+    once. ``[]`` is any item of a list.
     """
     frames: list[Json] = []
     read = _Read()
@@ -34,8 +32,6 @@ def unread_values(steps: Iterable[Step], provider: Provider) -> list[str]:
         if frame is not None and frame.raw is None:
             frames.append(frame.json)
         for event in events:
-            if isinstance(event, Error | Incomplete):
-                return []
             read.add(to_builtins(event))
     tags = _pattern(provider.tags)
     places: dict[str, None] = {}

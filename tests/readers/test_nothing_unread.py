@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
+from random import Random
 from typing import Any
 
 import msgspec
@@ -35,7 +36,7 @@ from harness.stream.events import (
     Usage,
 )
 from harness.stream.exchange import Exchange
-from harness.stream.framing import Frame
+from harness.stream.framing import MAX_FRAME, Frame
 from tests.readers import READERS, answers
 
 SHIPPED = cache(lambda wire: list(answers(wire)))
@@ -55,6 +56,20 @@ def test_every_value_of_a_shipped_answer_stands_in_an_event(wire: str) -> None:
         for place, exchange, body in bodies_of(provider, SHIPPED(wire), 0, 0)
     }
     assert {place: values for place, values in left.items() if values} == {}
+
+
+@pytest.mark.parametrize("wire", PROVIDERS)
+def test_every_value_of_an_answer_that_breaks_off_stands_in_an_event(wire: str) -> None:
+    provider = PROVIDERS[wire]
+    random = Random(1)
+    left: dict[tuple[str, int], list[str]] = {}
+    for place, exchange, body in bodies_of(provider, SHIPPED(wire), 0, 0):
+        framer = provider.framer(MAX_FRAME)
+        frames = framer.feed(body) + framer.close()
+        cut = body[: random.choice(frames).offset] if frames else body
+        values = unread(provider, replace(exchange, end="cut"), cut)
+        left |= {(place, len(cut)): values} if values else {}
+    assert left == {}
 
 
 # ---------------------------------------------------------------- rare faults

@@ -11,6 +11,7 @@ of a built-in tool has no pieces of its own; it is read when it is done.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -111,6 +112,15 @@ class Item:
         """Return the text of a part so far; None if nothing of it came."""
         pieces = self.texts.get((kind, number))
         return None if pieces is None else "".join(pieces)
+
+    def with_pieces(self) -> dict[str, Json]:
+        """Return the item as it began, with the texts so far; a list if a kind has several."""
+        texts: dict[str, list[Json]] = {}
+        for (kind, _), pieces in self.texts.items():
+            texts.setdefault(kind, []).append("".join(pieces))
+        return self.first | {
+            kind: given[0] if len(given) == 1 else given for kind, given in texts.items()
+        }
 
 
 class Items:
@@ -285,8 +295,8 @@ class Items:
         self._advance(out)
 
     def release(self, out: list[Event]) -> list[str]:
-        """Emit the events that wait, up to the first call that is not whole; returns the texts of
-        the others, and those of tools that are not done.
+        """Emit the events that wait, up to the first call that is not whole; returns the other
+        items that wait, and those that are not done and give no pieces, as JSON.
         """
         while self._queue:
             front = self._queue[0]
@@ -295,11 +305,13 @@ class Items:
             if front.call is not None and front.whole is None:
                 break
             self._queue.pop(0)
-        rest = ["".join(pieces) for item in self._queue[1:] for pieces in item.texts.values()]
+        rest = [item.whole or item.with_pieces() for item in self._queue[1:]]
         for item in self._items.values():
-            if item.whole is None and item.kind not in _STREAMED:
-                rest += ["".join(pieces) for pieces in item.texts.values()]
-        return [text for text in rest if text]
+            if item.whole is None and item.kind not in _STREAMED and item not in self._queue:
+                half = item.with_pieces()
+                if not all(name in NAMES or is_empty(value) for name, value in half.items()):
+                    rest.append(half)
+        return [json.dumps(item) for item in rest]
 
     # ---------------------------------------------------------------- items by their kind
 
@@ -409,8 +421,7 @@ class Items:
         if item.call is not None:
             self._end_call(item, sink)
         elif item.kind not in _STREAMED:
-            pieces = {kind: "".join(texts) for (kind, _), texts in item.texts.items()}
-            _READERS.get(item.kind, Items._read_unknown)(self, item, {**item.first, **pieces}, out)
+            _READERS.get(item.kind, Items._read_unknown)(self, item, item.with_pieces(), out)
         item.whole = item.first
         self._advance(out)
 

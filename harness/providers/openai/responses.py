@@ -139,7 +139,8 @@ class ResponsesReader(AnswerReader):
 
     def _end(self, out: list[Event]) -> None:
         if self._errors:
-            self._items.release(out)
+            rest = self._items.release(out)
+            out += [Unknown("unfinished", item) for item in rest]
         else:
             self._items.end_all(out)
 

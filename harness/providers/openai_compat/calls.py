@@ -158,9 +158,12 @@ class Calls:
             self.make_way(candidate, out)
 
     def rest(self) -> list[str]:
-        """Return the texts of the calls that an interrupted answer leaves without events."""
+        """Return the calls, as JSON, that a broken answer leaves without events."""
         return [
-            json.dumps({"id": call.id, "name": call.name, "arguments": call.text})
+            json.dumps(
+                {"id": call.id, "name": call.name, "arguments": call.text}
+                | ({"thought_signature": call.signature} if call.signature else {})
+            )
             for call in self._waiting
         ]
 

@@ -71,8 +71,10 @@ class ChatReader(AnswerReader):
         return self._choices.calls.rest()
 
     def _end(self, out: list[Event]) -> None:
-        self._choices.release_all(out)
-        if not self._errors:
+        rest = self._release(out)
+        if self._errors:
+            out += [Unknown("unfinished", call) for call in rest]
+        else:
             self._choices.calls.end_all(out)
 
     def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:

@@ -125,7 +125,7 @@ def test_what_waits_for_an_open_call_is_the_rest_of_an_interrupted_stream() -> N
     events = read(*stream, piece("output_text", "Hi", 1, content_index=0), end="cut")
     assert events[1:] == [
         {"kind": "call_start", "call": 1, "name": "f", "id": "c"},
-        {"kind": "incomplete", "end": "cut", "rest": "Hi"},
+        {"kind": "incomplete", "end": "cut", "rest": '{"type": "message", "output_text": "Hi"}'},
     ]
 
 
