@@ -225,7 +225,7 @@ def _check_file(project: Project, file: Path) -> str:
     if is_cassette(data) or file.resolve().is_relative_to(project.cassettes):
         if sentence := load(file).empty_answers:
             print(paint(printable(f"{file}: {sentence}"), "yellow"))
-        guard().scanner.refuse(data.decode("utf-8", "replace"), str(file))
+        guard().refuse(data.decode("utf-8", "replace"), str(file))
         return "cassette" if is_cassette(data) else "recording"
     if fault := unheaded(data):
         raise SpecError(str(file), [(1, fault)])

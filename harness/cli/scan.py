@@ -19,7 +19,7 @@ from harness.cassettes import MAX_BYTES, CassetteError, is_cassette
 from harness.cassettes.journal import is_journal
 from harness.cassettes.load import read_recording
 from harness.cassettes.packed import NotUnpacked, Unpacking
-from harness.cassettes.redaction.scanner import FoundSecret, Scanner
+from harness.cassettes.redaction.guard import FoundSecret, Guard
 from harness.cassettes.redaction.secrets import guard
 from harness.project.folders import LEFT_OUT
 from harness.project.recordings import STDIN, find_path, read_stdin
@@ -52,11 +52,11 @@ def _scan(parsed: argparse.Namespace) -> int:
     """Scan the files. Raises `CassetteError` for redaction rules or credentials that can't be
     read.
     """
-    scanner = guard().scanner
+    own = guard()
     status, count, unread = CLEAN, 0, 0
     for path in with_progress(_files(map(_path_of, parsed.paths)), "scan", "files"):
         try:
-            findings = scan_file(path, scanner)
+            findings = scan_file(path, own)
         except (OSError, CassetteError) as error:
             reason = (
                 f"{path}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
@@ -79,7 +79,7 @@ def _scan(parsed: argparse.Namespace) -> int:
     return status
 
 
-def scan_file(path: Path, scanner: Scanner) -> list[FoundSecret]:
+def scan_file(path: Path, guard: Guard) -> list[FoundSecret]:
     """Return the secrets in a file. Raises `OSError`. Raises `CassetteError` for a damaged cassette
     in our own format, or a file that is too large.
     """
@@ -89,20 +89,20 @@ def scan_file(path: Path, scanner: Scanner) -> list[FoundSecret]:
         raise CassetteError(f"{path}: larger than {MAX_BYTES} bytes")
     else:
         data = path.read_bytes()
-    findings = _scan_data(data, str(path), scanner)
+    findings = _scan_data(data, str(path), guard)
     try:
         for name, content in Unpacking().contents(data, str(path)):
             findings += [
                 FoundSecret(f"{name}: {place}", kind)
-                for place, kind in _scan_data(content, name, scanner)
+                for place, kind in _scan_data(content, name, guard)
             ]
     except NotUnpacked as error:
         findings.append(FoundSecret("the file", f"{NOT_READ}: {error}"))
     return findings
 
 
-def _scan_data(data: bytes, name: str, scanner: Scanner) -> list[FoundSecret]:
-    findings = scanner.scan(data, name)
+def _scan_data(data: bytes, name: str, guard: Guard) -> list[FoundSecret]:
+    findings = guard.scan(data, name)
     ours = is_cassette(data) or is_journal(data)
     try:
         cassette = read_recording(data, name)
@@ -110,7 +110,7 @@ def _scan_data(data: bytes, name: str, scanner: Scanner) -> list[FoundSecret]:
         if ours:
             raise
         return findings
-    return findings + scanner.scan_cassette(cassette)
+    return findings + guard.scan_cassette(cassette)
 
 
 def _path_of(argument: str) -> Path:

@@ -121,7 +121,7 @@ class Proposal(NamedTuple):
 
     def encode(self) -> str:
         """Return it as JSON. Raises `CassetteError` for a value that shows a secret."""
-        guard().scanner.refuse(msgspec.json.encode(self.update.value).decode(), self.path)
+        guard().refuse(msgspec.json.encode(self.update.value).decode(), self.path)
         return msgspec.json.encode(self).decode()
 
 
@@ -165,7 +165,7 @@ def _write(path: Path, changes: Sequence[Update]) -> list[str]:
             with suppress(OSError):  # the review then shows each expectation as a whole
                 if before_update(path) is None:
                     keep_before(path, old)
-            save(path.resolve(), [guard().scanner.refuse(text, str(path)).encode()])
+            save(path.resolve(), [guard().refuse(text, str(path)).encode()])
     except (CassetteError, SpecError, OSError) as error:
         return [str(error)] * len(changes)
     return [str(error or "") for error in errors]

@@ -21,9 +21,9 @@ from vcr.persisters.filesystem import CassetteNotFoundError
 from harness.cassettes import CassetteError, Exchange, Request, is_cassette
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
+from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.redaction.names import SECRET_HEADERS
 from harness.cassettes.redaction.redactor import Redactor
-from harness.cassettes.redaction.scanner import Scanner
 from harness.pipeline.replay import ReplayError, check_known
 from harness.pipeline.request_index import RequestIndex
 from harness.specs.matching import Mismatch, sides
@@ -168,9 +168,9 @@ def use_cassette(
 
     def guard() -> Guard:
         known = secrets.known_secrets(sorted({*_credentials(tape), *keys}))
-        return Guard(redactor, Scanner(known, redactor))
+        return Guard(known, redactor)
 
-    tape.mask = lambda text: guard().mask().text(text)
+    tape.mask = lambda text: Mask(guard()).text(text)
     recorder = VCR(
         record_mode="none" if mode == "none" else "once",
         record_on_exception=False,

@@ -28,9 +28,8 @@ from harness.cassettes.journal import (
     encode_fact,
     encode_head,
 )
-from harness.cassettes.redaction.guard import Guard
+from harness.cassettes.redaction.guard import Guard, SecretFound
 from harness.cassettes.redaction.redactor import Redactor
-from harness.cassettes.redaction.scanner import SecretFound
 from harness.stream.events import End
 
 from .part_file import PartFile, delete_left, kept
@@ -156,7 +155,7 @@ class JournalWriter:
         kept = self._guard.redactor.exchange(exchange)
         if kept is None:
             return False
-        if self._guard.scanner.scan_cassette(Cassette((kept,), Origin("recorded")), redacted=True):
+        if self._guard.scan_cassette(Cassette((kept,), Origin("recorded")), redacted=True):
             raise SecretFound("the exchange contains a secret")
         facts: list[JournalFact] = [
             Started(number, kept.request),
@@ -170,7 +169,7 @@ class JournalWriter:
     def _write_reads(self, number: int, pieces: Sequence[JournalPiece]) -> None:
         if not pieces:
             return
-        if self._guard.scanner.scan(b"".join(piece.data for piece in pieces)):
+        if self._guard.scan(b"".join(piece.data for piece in pieces)):
             raise SecretFound("the body contains a secret")
         facts = (Arrived(number, piece.at_ms, piece.data, piece.continues) for piece in pieces)
         self._file.write(b"".join(map(encode_fact, facts)))

@@ -26,6 +26,7 @@ from vcr.patch import CassettePatcherBuilder
 from harness.cassettes import Exchange, Request
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
+from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.vcrpy import request_of
 from harness.stream.events import End
 
@@ -158,7 +159,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         try:
             with ExitStack() as stack:
                 if isinstance(self._serializer, CassetteFormat):
-                    mask = self._serializer.guard().mask().text
+                    mask = Mask(self._serializer.guard()).text
                     judged = [pending for pending in answered if self._keeps(pending)]
                     stubbed = map(_in_flight_of, from_vcr(by_stubs))
                     refuse_answers([*stubbed, *judged], mask, **self._allowed)

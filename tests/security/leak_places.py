@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 from harness.cassettes import Cassette, Exchange, Origin, Request
+from harness.stream.websocket import Message, Side, write_message
 
 VARIABLE = "MY_LEAK_TOKEN"
 ENVIRONMENT = 'hunter"2-é/environ-7731'
@@ -58,7 +59,7 @@ def shown(output: str | bytes) -> list[str]:
     data = output.encode("utf-8", "surrogatepass") if isinstance(output, str) else output
     texts = [data, html.unescape(data.decode("utf-8", "replace")).encode()]
     texts += [re.sub(rb"\\[rn]|\\|\s", b"", text) for text in texts]
-    texts += [re.sub(rb'"\}\]\}[",]*data:\{"parts":\[\{"\w+":"', b"", text) for text in texts]
+    texts += [re.sub(rb'"\}\]\}[",]*(?:data:|<)\{"parts":\[\{"\w+":"', b"", text) for text in texts]
     texts += [re.sub(rb"%([0-9A-F]{2})", lambda code: bytes.fromhex(code[1].decode()), texts[-1])]
     runs = {run for text in texts for run in re.findall(rb"[0-9A-Za-z+/]{12,}", text)}
     for run in runs:
@@ -106,10 +107,29 @@ def part(**fields: object) -> str:
     return f"data: {json.dumps({'candidates': [{'content': {'parts': [fields]}}]})}\r\n\r\n"
 
 
+def wrap(text: str) -> list[str]:
+    return textwrap.wrap(text, 11, drop_whitespace=False, replace_whitespace=False)
+
+
 def pieces(name: str, text: str) -> str:
     """A stream that gives the text in pieces."""
-    lines = textwrap.wrap(text, 11, drop_whitespace=False, replace_whitespace=False)
+    lines = wrap(text)
     return "".join(f"data: {json.dumps({'parts': [{name: piece}]})}\r\n\r\n" for piece in lines)
+
+
+def session(*messages: tuple[Side, object], close: str = "") -> Cassette:
+    """A connection with these messages, and the text of its close."""
+    sent = [Message(side, json.dumps(value).encode()) for side, value in messages]
+    sent += [Message("server", close.encode(), "close", 1011)] if close else []
+    return cassette(
+        replace(
+            PLAIN,
+            request=Request("GET", "wss://h/ws/a.BidiGenerateContent", {}, b""),
+            status=101,
+            headers={},
+            reads=tuple((1.0, write_message(message)) for message in sent),
+        )
+    )
 
 
 def wrapped(text: str) -> str:
@@ -213,6 +233,17 @@ RECORDED: dict[str, Place] = {
         gzip.compress(part(text=text).encode(), mtime=0), content_encoding="gzip"
     ),
     "second line of a program": lambda text: answered('{"type": "init"}\n', json.dumps([text])),
+    "message of a client in a session": lambda text: session(("client", {"setup": text})),
+    "message of a server in a session": lambda text: session(
+        ("client", {}), ("server", {"serverContent": {"modelTurn": {"parts": [{"text": text}]}}})
+    ),
+    "token in the setup of a session": lambda text: session(
+        ("client", {"setup": {"sessionToken": text}})
+    ),
+    "pieces of text in a session": lambda text: session(
+        *(("server", {"parts": [{"text": piece}]}) for piece in wrap(text))
+    ),
+    "end of a session": lambda text: session(("server", {}), close=text),
     "client": lambda text: cassette(PLAIN, client=text),
     "model": lambda text: cassette(PLAIN, model=text),
     "source": lambda text: cassette(PLAIN, source=f"https://h/?token={quote_plus(text)}"),

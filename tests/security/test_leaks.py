@@ -24,13 +24,16 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, ENVIRONMENT)
 
 
-@pytest.mark.parametrize(
+EACH_KIND = pytest.mark.parametrize(
     "kind",
     [
         kind if kind == "Google API key" else pytest.param(kind, marks=pytest.mark.slow)
         for kind in KINDS
     ],
 )
+
+
+@EACH_KIND
 @pytest.mark.parametrize("place", RECORDED)
 def test_a_cassette_shows_no_secret(place: str, kind: str) -> None:
     cassette = RECORDED[place](KINDS[kind])

@@ -2,7 +2,7 @@
 and the parts of pytest's reports. Values keep their form.
 
 A cassette that contains a secret can be refused. A message must be written, so its secrets are
-replaced: the values that the redactor replaces in bodies, and everything that the scanner finds, in
+replaced: the values that the redactor replaces in bodies, and everything that the guard finds, in
 every encoding, also the rest of a secret that was cut.
 """
 
@@ -21,10 +21,10 @@ from msgspec.structs import fields, replace
 from harness.facts import Finding, Place
 from harness.stream.json_codec import Json
 
+from .guard import Guard
 from .placeholders import REDACTED
 from .readings import Span
 from .redactor import Redactor
-from .scanner import Scanner
 
 Value = TypeVar("Value")
 MAX_ROUNDS: Final = 3
@@ -32,7 +32,7 @@ MAX_ROUNDS: Final = 3
 MAX_REMEMBERED: Final = 1 << 16
 """The maximum length of a text with a cached result; the output of a command can be much longer."""
 _SEPARATOR: Final = "\n\0\n"
-"""The separator of texts. The scanner finds a secret across it, as across a line break."""
+"""The separator of texts. The guard finds a secret across it, as across a line break."""
 NAMES: Final = frozenset(
     {"adapter", "aspects", "digest", "features", "lost_features", "name", "of", "provider"}
 )
@@ -47,12 +47,12 @@ APART: Final = frozenset({"properties"})
 
 
 class Mask:
-    """Replaces the secrets that ``scanner`` and a `Redactor` know. JSON text stays JSON text, and a
+    """Replaces the secrets that ``guard`` and a `Redactor` know. JSON text stays JSON text, and a
     text without a secret is unchanged.
     """
 
-    def __init__(self, scanner: Scanner | None = None) -> None:
-        self._scanner: Final = scanner or Scanner()
+    def __init__(self, guard: Guard | None = None) -> None:
+        self._guard: Final = guard or Guard()
         self.text: Final = _remember(self._text, 1024)
         self._prose: Final = Redactor().prose
         self._redacted: Final = _remember(self._prose, 4096)  # most texts of results are repeated
@@ -101,7 +101,7 @@ class Mask:
     def _shown(self, text: str) -> str:
         data = text.encode("utf-8", "surrogatepass")
         for _ in range(MAX_ROUNDS):
-            spans = self._scanner.spans(data)
+            spans = self._guard.spans(data)
             if not spans:
                 return data.decode("utf-8", "surrogatepass")
             data = "".join(_without(spans, data.decode("latin-1"))).encode("latin-1")

@@ -11,31 +11,35 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from harness.stream.exchange import CassetteError
+from harness.stream.exchange import CassetteError, Exchange
 
 from .guard import Guard
 from .mask import Mask
 from .names import CREDENTIAL_MEMBERS, SECRET_VARIABLE
 from .redactor import Redactor
-from .scanner import Scanner
 
 _USER: Final = re.compile(r"://[^\s/?#:@]*:([^\s/?#@]+)@")
 """The user and the password of a URL."""
 
 
-def guard(folder: Path | None = None, *, environ: Mapping[str, str] = os.environ) -> Guard:
+def guard(
+    folder: Path | None = None,
+    *,
+    before_record: Callable[[Exchange], Exchange | None] | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Guard:
     """Return a `Guard` with this machine's secrets and the rules of the project that contains
-    ``folder`` (default: the working folder). Raises `CassetteError` for faulty rules and for
-    credentials that can't be read.
+    ``folder`` (default: the working folder). ``before_record``: see `Redactor`. Raises
+    `CassetteError` for faulty rules and for credentials that can't be read.
     """
-    redactor = Redactor(read_rules(folder or Path.cwd()))
-    return Guard(redactor, Scanner(known_secrets(environ=environ), redactor))
+    rules = read_rules(folder or Path.cwd())
+    return Guard(known_secrets(environ=environ), Redactor(rules, before_record))
 
 
 def mask(environ: Mapping[str, str] = os.environ) -> Mask:
@@ -51,7 +55,7 @@ def mask(environ: Mapping[str, str] = os.environ) -> Mask:
 
 @lru_cache(4)
 def _mask(secrets: tuple[tuple[str, str], ...]) -> Mask:
-    return Mask(Scanner(dict(secrets)))
+    return Mask(Guard(dict(secrets)))
 
 
 def known_secrets(

@@ -13,11 +13,11 @@ from urllib.parse import quote, quote_plus
 from msgspec.structs import replace as with_fields
 
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
-from harness.cassettes.redaction.scanner import Scanner
+from harness.cassettes.redaction.guard import Guard
 
 SECRET = 'sëcr+t/va~l "ue?=1\\7'
 NAME = "the value of MY_TOKEN"
-SCANNER = Scanner({NAME: SECRET})
+SCANNER = Guard({NAME: SECRET})
 SHAPES = {
     "AIzaSyA-0123456789-0123456789_012345678": "a Google API key",
     "AQ.Ab8RN6Jx0123456789abcdefghij": "a Google API key of the new form",

@@ -11,7 +11,6 @@ import pytest
 from harness.cassettes import Cassette, CassetteError, Exchange, loads
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
-from harness.cassettes.redaction.scanner import Scanner
 from tests.cassettes.redaction.samples import ORIGIN, PLAIN
 
 PRESS = "Bearer of-good-news-everyone-2nd-time"
@@ -24,7 +23,7 @@ def answered(text: str) -> Exchange:
 
 def written(exchange: Exchange, *rules: str, secret: str = "") -> Cassette:
     redactor = Redactor(rules)
-    guard = Guard(redactor, Scanner({"S": secret} if secret else None, redactor))
+    guard = Guard({"S": secret} if secret else None, redactor)
     return loads(guard.encode(Cassette((PLAIN, exchange), ORIGIN), "a.yaml"), "a.yaml")
 
 

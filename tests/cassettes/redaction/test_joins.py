@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from harness.cassettes.redaction import joins
+from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.mask import Mask
-from harness.cassettes.redaction.scanner import Scanner
 from tests.cassettes.redaction.samples import NAME, SCANNER, SECRET, SHAPES
 
 Frames = Callable[[str, str], list[object]]
@@ -156,7 +156,7 @@ def test_a_secret_is_found_in_pieces_with_others_between(
     if written == "events":
         for line in data.decode().splitlines():
             assert not line or json.loads(line.removeprefix("data: "))
-    assert not Scanner({NAME: SECRET}).scan(
+    assert not Guard({NAME: SECRET}).scan(
         stream(between, written, f"{secret[:3]} {secret[3:]}").encode()
     )
 
@@ -166,7 +166,7 @@ def test_pieces_of_different_texts_are_no_secret(between: str) -> None:
     """The parts of a value in two texts that no reader joins."""
     first, second = "gAfGsecretpiece", "secondpiece7731"
     text = WRITTEN["events"](BETWEEN[between](f"a {first} b", f"c {second} d"))
-    assert not Scanner({NAME: first + second}).scan(text.encode())
+    assert not Guard({NAME: first + second}).scan(text.encode())
 
 
 @pytest.mark.parametrize("depth", [20, 10**3, 10**5])

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import pytest
 
 from harness.cassettes.redaction import shapes
+from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.mask import Mask
-from harness.cassettes.redaction.scanner import Scanner
 from harness.cassettes.redaction.shapes import BEGINNINGS, LONG
 from tests.cassettes.redaction.samples import NAME, SECRET, SHAPES, WRITTEN
 
@@ -42,7 +42,7 @@ NOISE: tuple[Callable[[random.Random], str], ...] = (
 
 def masked_with(long: int, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(shapes, "LONG", long)
-    return Mask(Scanner({NAME: SECRET, "SHORT": SHORT})).text(text)
+    return Mask(Guard({NAME: SECRET, "SHORT": SHORT})).text(text)
 
 
 @pytest.mark.slow

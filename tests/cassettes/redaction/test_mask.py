@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.mask import Mask
-from harness.cassettes.redaction.scanner import Scanner
 from harness.cassettes.redaction.secrets import mask
 from tests.cassettes.redaction.samples import NAME, SECRET, SHAPES
 
-MASK = Mask(Scanner({NAME: SECRET, "B": "long-known-value-of-b"}))
+MASK = Mask(Guard({NAME: SECRET, "B": "long-known-value-of-b"}))
 KEY = next(iter(SHAPES))
 PRIVATE = (
     "-----BEGIN PRIVATE KEY-----\\n" + "M" * 30 + "\\n" + "N" * 30 + "\\n-----END PRIVATE KEY-----"

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.cassettes.redaction.guard import FoundSecret, Guard
 from harness.cassettes.redaction.redactor import Redactor, redact_request, redact_url
-from harness.cassettes.redaction.scanner import FoundSecret, Scanner
 from harness.pipeline.request_index import RequestIndex
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 from harness.stream.websocket import read_messages
@@ -427,10 +427,10 @@ def test_rules_redact_reason_phrases_and_origins() -> None:
         **kept_words,
     )
     assert kept.exchanges[0].reason_phrase == "Fine REDACTED"
-    assert Scanner(redactor=redactor).scan_cassette(Cassette((), origin)) == [
+    assert Guard(redactor=redactor).scan_cassette(Cassette((), origin)) == [
         FoundSecret("metadata", "a value that must be redacted")
     ]
-    assert Scanner(redactor=redactor).scan_cassette(kept) == []
+    assert Guard(redactor=redactor).scan_cassette(kept) == []
 
 
 def test_before_record_sees_and_drops_exchanges() -> None:

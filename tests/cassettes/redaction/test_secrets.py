@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cassettes import CassetteError
-from harness.cassettes.redaction.scanner import Scanner
+from harness.cassettes import CassetteError, loads
+from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.secrets import guard, known_secrets, read_rules
 from tests.cassettes.redaction.samples import answered
 
@@ -33,7 +33,7 @@ def test_environment_variables_are_secret_by_their_names(tmp_path: Path) -> None
 
 
 def test_values_under_8_characters_are_not_secret() -> None:
-    scanner = Scanner(
+    scanner = Guard(
         {
             "SHORT_KEY": "1234567",
             "LONG_KEY": "12345678",
@@ -82,7 +82,7 @@ def test_other_names_of_variables_are_not_secret(name: str) -> None:
 
 def test_the_password_of_a_url_in_a_variable_is_secret() -> None:
     urls = "postgres://me:sw%40rdfish-1@db/x, redis://:other-fish-2@cache"
-    scanner = Scanner(known_secrets((), {"DATABASE_URL": urls}))
+    scanner = Guard(known_secrets((), {"DATABASE_URL": urls}))
     for text in ("sw%40rdfish-1", "sw@rdfish-1", "other-fish-2"):
         assert scanner.scan(text.encode()), text
     assert not scanner.scan(b"postgres://me@db/x")
@@ -90,7 +90,7 @@ def test_the_password_of_a_url_in_a_variable_is_secret() -> None:
 
 @pytest.mark.parametrize("write", [str, lambda text: base64.b64encode(text.encode()).decode()])
 def test_each_line_of_a_key_in_a_variable_is_secret(write: Callable[[str], str]) -> None:
-    scanner = Scanner(known_secrets((), {"GCP_SA_KEY": write(json.dumps(ACCOUNT))}))
+    scanner = Guard(known_secrets((), {"GCP_SA_KEY": write(json.dumps(ACCOUNT))}))
     for text in KEY_LINES:
         assert scanner.scan(f"a {text} b".encode()), text
 
@@ -109,7 +109,7 @@ def test_credential_files_are_read_where_google_keeps_them(tmp_path: Path) -> No
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content), encoding="utf-8")
     environ = {"GOOGLE_APPLICATION_CREDENTIALS": str(named), "HOME": str(tmp_path)}
-    scanner = guard(environ=environ).scanner
+    scanner = guard(environ=environ)
     for text in ("refresh-token-1", "client-secret-1", "access-token-1", *KEY_LINES):
         assert scanner.scan(text.encode()), text
     for text in ("client-id-1", "project-1", ACCOUNT["client_email"], "-----END PRIVATE KEY-----"):
@@ -144,11 +144,16 @@ def test_rules_come_from_the_project(tmp_path: Path) -> None:
     assert kept_url == "https://h/REDACTED?customer_id=REDACTED"
 
 
+def test_a_guard_with_a_hook_drops_an_exchange(tmp_path: Path) -> None:
+    own = guard(tmp_path, before_record=lambda exchange: None, environ={})
+    assert b"private" not in own.encode(loads(answered(b"private"), "a.yaml"), "a.yaml")
+
+
 def test_the_scan_knows_keys_from_arguments_and_rules(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(
         "[tool.harness]\nredact = ['customer_id']\n", encoding="utf-8"
     )
-    scanner = Scanner(known_secrets(["argument-1"], {}), guard(tmp_path, environ={}).redactor)
+    scanner = Guard(known_secrets(["argument-1"], {}), guard(tmp_path, environ={}).redactor)
     assert [str(finding) for finding in scanner.scan(b"argument-1")] == [
         "line 1 shows the key that was given as argument 1"
     ]

@@ -9,14 +9,14 @@ from itertools import product
 
 import pytest
 
-from harness.cassettes.redaction import named_values, search
+from harness.cassettes.redaction import guard, named_values
+from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
-from harness.cassettes.redaction.scanner import Scanner
 
 SECRET = "a-value~of/this-machine+123"
 KEY = "AIza" + "Sy0_-" * 7
 WINDOW = 4096
-SCANNER = Scanner({"MY_KEY": SECRET})
+SCANNER = Guard({"MY_KEY": SECRET})
 WRITTEN: dict[str, Callable[[str], bytes]] = {
     "plain": str.encode,
     "escaped": lambda text: "".join(f"\\u{ord(char):04x}" for char in text).encode(),
@@ -44,7 +44,7 @@ def frames(size: int) -> bytes:
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "WINDOW", WINDOW)
+    monkeypatch.setattr(guard, "WINDOW", WINDOW)
     monkeypatch.setattr(named_values, "WINDOW", 2 * named_values.OVERLAP)
 
 
@@ -61,7 +61,7 @@ def test_a_secret_is_found_wherever_it_is(writing: str, monkeypatch: pytest.Monk
             (finding,) = SCANNER.scan(data)
             assert finding.kind == kind
             with monkeypatch.context() as patched:
-                patched.setattr(search, "WINDOW", len(data))
+                patched.setattr(guard, "WINDOW", len(data))
                 assert SCANNER.scan(data) == [finding]
 
 

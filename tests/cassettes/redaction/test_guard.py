@@ -1,4 +1,4 @@
-"""The scanner finds a secret in every place and encoding, and reports nothing in other text."""
+"""The guard finds a secret in every place and encoding, and reports nothing in other text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ import pytest
 from harness.cassettes import Cassette, CassetteError, Exchange, Request
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
-from harness.cassettes.redaction.scanner import Scanner
 from harness.cassettes.redaction.secrets import guard
 from harness.cassettes.vcrpy import export
 from harness.cli.scan import scan_file
@@ -59,8 +58,8 @@ def test_a_shape_is_found_in_every_place(place: str, secret: str) -> None:
     where, put = PLACES[place]
     text = put(secret.replace("\r\n", "\\r\\n").replace("\n", "\\n"))
     with pytest.raises(CassetteError, match=f"{where} shows {SHAPES[secret]}"):
-        Scanner().refuse(text, "a.yaml")
-    Scanner().refuse(
+        Guard().refuse(text, "a.yaml")
+    Guard().refuse(
         put(f"{secret[:4]} {secret[4:]}".replace("\r\n", "\\r\\n").replace("\n", "\\n")), "a.yaml"
     )
 
@@ -69,10 +68,10 @@ def test_a_shape_is_found_in_every_place(place: str, secret: str) -> None:
 @pytest.mark.parametrize("writing", WRITTEN)
 def test_a_shape_is_found_in_every_encoding(writing: str, secret: str) -> None:
     findings = {
-        finding.kind for finding in Scanner().scan(f'x: "{WRITTEN[writing](secret)}"\n'.encode())
+        finding.kind for finding in Guard().scan(f'x: "{WRITTEN[writing](secret)}"\n'.encode())
     }
     assert SHAPES[secret] in findings
-    assert not Scanner().scan(f'x: "{WRITTEN[writing](secret[:3] + " " + secret[3:])}"\n'.encode())
+    assert not Guard().scan(f'x: "{WRITTEN[writing](secret[:3] + " " + secret[3:])}"\n'.encode())
 
 
 @pytest.mark.parametrize(("length", "read"), [(4, 1), (1, 1), (0, 2)])
@@ -90,7 +89,7 @@ def test_a_secret_in_a_file_name_is_found_and_not_shown() -> None:
 
 
 def test_a_secret_as_a_header_name_is_not_shown() -> None:
-    findings = Scanner({"S": "secret-header"}).scan_cassette(
+    findings = Guard({"S": "secret-header"}).scan_cassette(
         Cassette((replace(PLAIN, headers={"x-secret-header": ["1"]}),), ORIGIN)
     )
     assert [str(finding) for finding in findings] == ["exchange 1, response header shows S"]
@@ -106,7 +105,7 @@ def test_a_secret_is_found_across_lines() -> None:
     )
     assert SCANNER.scan(f"x: |\n  {SECRET[:9]}\n  {SECRET[9:]}\n".encode())
     assert SCANNER.scan(f"#   {SECRET[:9]}\r\n#   {SECRET[9:]}\n".encode())
-    assert Scanner({"S": "secret-never"}).scan(b'"secret-\\\n  never"')
+    assert Guard({"S": "secret-never"}).scan(b'"secret-\\\n  never"')
     encoded = base64.b64encode(b"\xff" * 100 + SECRET.encode()).decode()
     for width in range(5, 40, 3):
         assert SCANNER.scan(
@@ -120,13 +119,13 @@ def test_a_secret_is_found_in_a_streamed_text() -> None:
         f'data: {{"candidates": [{{"content": {{"parts": [{{"text": "{piece}"}}]}}}}]}}\r\n\r\n'
         for piece in textwrap.wrap(key, 7)
     )
-    assert [str(finding) for finding in Scanner().scan(frames.encode())] == [
+    assert [str(finding) for finding in Guard().scan(frames.encode())] == [
         "line 1 shows a Google API key"
     ]
     reads = tuple(
         (None, read) for read in (b"data: {}\n\n", *frames.encode().splitlines(keepends=True))
     )
-    findings = Scanner().scan_cassette(Cassette((replace(PLAIN, reads=reads),), ORIGIN))
+    findings = Guard().scan_cassette(Cassette((replace(PLAIN, reads=reads),), ORIGIN))
     assert [str(finding) for finding in findings] == [
         "exchange 1, response body, read 2 shows a Google API key"
     ]
@@ -235,7 +234,7 @@ def test_an_export_for_stock_vcrpy_is_scanned() -> None:
 
 
 def test_a_guard_redacts_and_scans_packed_bodies() -> None:
-    redacting = Guard(Redactor(["re:sec.nd"]))
+    redacting = Guard(redactor=Redactor(["re:sec.nd"]))
     asking = replace(PLAIN, request=Request("GET", f"{URL}&key=abc&x=second", {"cookie": ["abc"]}))
     for text in (
         redacting.encode(Cassette((asking,), ORIGIN), "a").decode(),
@@ -250,7 +249,7 @@ def test_a_guard_redacts_and_scans_packed_bodies() -> None:
 
 @pytest.mark.slow
 def test_every_secret_has_its_line() -> None:
-    scanner = Scanner({"one": "secret-one", "two": "secret-two", "three": "secret-three"})
+    scanner = Guard({"one": "secret-one", "two": "secret-two", "three": "secret-three"})
     findings = scanner.scan(b"a\nsecret-two\n\nc%73%65cret-one\nsecret-two\n\\u0073ecret\\x2dthree")
     assert sorted(map(str, findings)) == [
         "line 2 shows two",
@@ -264,7 +263,7 @@ def test_every_secret_has_its_line() -> None:
 
 
 def test_an_escaped_line_end_ends_a_word() -> None:
-    assert Scanner().scan(b'{"text": "your key:\\nAQ.Ab8RN6Jx0123456789abcdefghij"}')
+    assert Guard().scan(b'{"text": "your key:\\nAQ.Ab8RN6Jx0123456789abcdefghij"}')
 
 
 # Content that can't be unpacked, and values that were not redacted
@@ -275,19 +274,17 @@ def test_a_body_that_can_not_be_unpacked_is_refused(coding: str) -> None:
     named = f" of coding {coding}" if coding in ("br", "zstd") else ""
     words = f"exchange 2, response body shows content{named} that can't be unpacked"
     with pytest.raises(CassetteError, match=words):
-        Scanner().refuse(answered(b"\xff\xff\xff\xff", content_encoding=coding), "a.yaml")
-    Scanner().refuse(answered(b"stored unpacked", content_encoding=coding), "a.yaml")
+        Guard().refuse(answered(b"\xff\xff\xff\xff", content_encoding=coding), "a.yaml")
+    Guard().refuse(answered(b"stored unpacked", content_encoding=coding), "a.yaml")
 
 
 def test_unredacted_values_are_found_in_a_packed_body() -> None:
     packed = gzip.compress(b"first") + gzip.compress(b'{"access_token": "opaque"}')
     with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
-        Scanner().refuse(answered(packed), "a.yaml")
+        Guard().refuse(answered(packed), "a.yaml")
     with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
-        Scanner(redactor=Redactor(["re:sec.nd"])).refuse(
-            answered(gzip.compress(b"second")), "a.yaml"
-        )
-    Scanner().refuse(answered(gzip.compress(b'{"access_token": "REDACTED"}')), "a.yaml")
+        Guard(redactor=Redactor(["re:sec.nd"])).refuse(answered(gzip.compress(b"second")), "a.yaml")
+    Guard().refuse(answered(gzip.compress(b'{"access_token": "REDACTED"}')), "a.yaml")
 
 
 @pytest.mark.parametrize(
@@ -316,7 +313,7 @@ def test_unredacted_values_are_found_in_a_packed_body() -> None:
     ],
 )
 def test_unredacted_values_are_findings(exchange: Exchange, finding: str | None) -> None:
-    assert [str(finding) for finding in Scanner().scan_cassette(Cassette((exchange,), ORIGIN))] == (
+    assert [str(finding) for finding in Guard().scan_cassette(Cassette((exchange,), ORIGIN))] == (
         [finding] if finding else []
     )
 
@@ -406,7 +403,7 @@ def test_hostile_texts_are_scanned_quickly(text: str) -> None:
 
 
 def test_the_rest_of_a_partly_redacted_value_is_found() -> None:
-    scanner = Scanner({"the value of MY_KEY": 'hunter"2-environ-7731'})
+    scanner = Guard({"the value of MY_KEY": 'hunter"2-environ-7731'})
     text = b'see https://h/?token=REDACTED"2-environ-7731'
     assert [finding.kind for finding in scanner.scan(text)] == ["the value of MY_KEY"]
     assert [text[start:stop] for start, stop in scanner.spans(text)] == [b'"2-environ-7731']
