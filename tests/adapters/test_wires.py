@@ -284,7 +284,7 @@ def candidate(*parts: Any, **fields: Any) -> dict[str, Any]:
     return {"candidates": [{"content": {"parts": list(parts)}, **fields}]}
 
 
-def test_messages_of_gemini_are_left_to_the_oracle() -> None:
+def test_messages_of_gemini_are_left_to_the_judge() -> None:
     message = candidate({"functionCall": {"name": "f", "args": {"snake_case": 1}}})
     assert facts("gemini", message) == [Raw(message)]
     assert facts("gemini", f"data: {json.dumps(message)}") == [Raw(message)]
@@ -302,9 +302,20 @@ def test_a_bare_error_document_in_a_stream_of_gemini_is_read_as_google_genai_doe
 @pytest.mark.parametrize(
     ("item", "why"),
     [
-        ({"candidates": [{"finish_reason": "STOP"}]}, "finish_reason is in snake_case"),
+        ({"candidates": [{"finish_reason": "STOP"}]}, '"finish_reason" is in snake_case'),
+        (candidate(citationMetadata={"citation_sources": []}), '"citation_sources" is in snake'),
+        ({"usageMetadata": {"prompt_token_count": 1}}, '"prompt_token_count" is in snake_case'),
+        ({"usageMetadata": {"promptTokenCount": "7"}}, 'count is "7"; expected a number'),
+        ({"promptFeedback": {"blockReason": 1}}, "blockReason is 1; expected a string"),
+        ({"error": "Busy."}, 'error is "Busy."; expected an object'),
         (candidate(finishReason=1), "finishReason is 1; expected a string"),
-        (candidate({"functionCall": {"name": "f", "args": "{}"}}), 'args is "{}"; expected an obj'),
+        (candidate("Hi"), 'part is "Hi"; expected an object'),
+        (candidate({"text": 1}), "part field text is 1; expected a string"),
+        (candidate({"functionCall": {"name": 1}}), "functionCall is {"),
+        (
+            candidate({"functionCall": {"name": "f", "args": "{}"}}),
+            'functionCall.args as text is "{}"; expected an obj',
+        ),
         ({"candidates": {"content": {}}}, "candidates is {"),
         ({"response": candidate()}, "it has none of the fields candidates"),
         ({"text": "Hi"}, "it has none of the fields candidates"),

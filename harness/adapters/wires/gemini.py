@@ -1,77 +1,94 @@
-"""The strict reader of Gemini's messages: the spelling, the types and the framing of the
-documented wire, as the client `google-genai` reads it. The oracle then reads the facts.
+"""The strict reading of Gemini's messages: the spelling and the types of the documented wire, as
+the client `google-genai` reads it. The judge then reads the facts of all messages together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
-from harness.facts import Raw
+from harness.facts import Fact, Raw
+from harness.providers.answer_reader import AnswerReader
+from harness.providers.gemini.fields import SNAKE
+from harness.providers.gemini.function_calls import TEXT
+from harness.providers.gemini.normalizer import GeminiNormalizer
+from harness.stream.events import Error, Event, Usage
 from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 
-from .wire_reader import Framing, Unreadable, WireReader, object_in, objects_in, text_in
+from .view import WireView, left_over
+from .wire_reader import Framing, Unreadable
 
 _KNOWN: Final = ("candidates", "promptFeedback", "usageMetadata", "error")
 """The fields of a message, at least one of which it must have."""
 _PROPER: Final = ("modelVersion", "responseId", "createTime", "sdkHttpResponse")
 _FREE: Final = ("args", "response", "error")
 """Objects whose fields are named by a tool or a server."""
+_TYPES: Final = {
+    "a number": "count, candidate field index",
+    "a string": (
+        "finishReason, blockReason, candidate field finishReason, candidate field finishMessage,"
+        " promptFeedback field blockReason, part field text, part field thoughtSignature,"
+        " call field id"
+    ),
+    "a boolean": "part field thought",
+    "an object": (
+        "field error, field promptFeedback, field usageMetadata, candidate,"
+        f" candidate field content, part, functionCall, functionCall.args, {TEXT}, call piece"
+    ),
+    "a list of objects": "field candidates, content field parts, call field partialArgs",
+}
+"""A type → the oddities of values of another type."""
 
 
-class Gemini(WireReader):
-    """Checks each message. The judge lets the oracle read all of them together."""
+class Gemini(WireView):
+    """Checks each message."""
 
     framing: ClassVar[Framing] = Framing(data_only=True, closes_last=True)
+    reader: ClassVar[type[AnswerReader]] = GeminiNormalizer
+    faults: ClassVar[Mapping[str, str]] = {
+        SNAKE: "the field {value} is in snake_case; the wire has camelCase",
+        **{
+            where: f"{where} is {{value}}; expected {kind}"
+            for kind, places in _TYPES.items()
+            for where in places.split(", ")
+        },
+    }
 
     def _read(self, message: dict[str, Json]) -> None:
         if not any(name in message for name in (*_KNOWN, *_PROPER)):
             raise Unreadable(
                 f"it has none of the fields {', '.join(_KNOWN)}: {short_json(message)}"
             )
-        if name := next(_snake_names(message), None):
-            raise Unreadable(f"the field {name} is in snake_case; the wire has camelCase")
-        for candidate in objects_in(message, "candidates"):
-            self._check_candidate(candidate)
-        if message.get("promptFeedback") is not None:
-            text_in(object_in(message, "promptFeedback"), "blockReason", "promptFeedback.")
-        if message.get("usageMetadata") is not None:
-            for name, count in object_in(message, "usageMetadata").items():
-                if name.endswith("TokenCount") and type(count) not in (int, type(None)):
-                    raise Unreadable(
-                        f"usageMetadata.{name} is {short_json(count)}; expected a number"
-                    )
-        if message.get("error") is not None:
-            object_in(message, "error")
+        super()._read(message)
         self._add(Raw(message))
 
-    def _check_candidate(self, candidate: dict[str, Json]) -> None:
-        if type(candidate.get("index", 0)) not in (int, type(None)):
-            raise Unreadable(f"index is {short_json(candidate['index'])}; expected a number")
-        for name in ("finishReason", "finishMessage"):
-            text_in(candidate, name, "candidates[].")
-        if candidate.get("content") is None:
-            return
-        content = object_in(candidate, "content", "candidates[].")
-        for part in objects_in(content, "parts", "content."):
-            self._check_part(part)
+    def _facts_of(self, place: int, events: list[Event]) -> list[Fact]:
+        return []
 
-    def _check_part(self, part: dict[str, Json]) -> None:
-        for name in ("text", "thoughtSignature"):
-            text_in(part, name, "parts[].")
-        if part.get("thought") not in (None, True, False):
-            raise Unreadable(
-                f"parts[].thought is {short_json(part['thought'])}; expected a boolean"
-            )
-        if part.get("functionCall") is None:
-            return
-        call = object_in(part, "functionCall", "parts[].")
-        for name in ("id", "name"):
-            text_in(call, name, "functionCall.")
-        if call.get("args") is not None:
-            object_in(call, "args", "functionCall.")
-        objects_in(call, "partialArgs", "functionCall.")
+    def _oddities(self, place: int, events: list[Event]) -> list[tuple[str, Json]]:
+        odd = super()._oddities(place, events)
+        odd += [(where, value) for where, value in left_over(events) if not _is_usual(where, value)]
+        for event in events:
+            raw = getattr(event, "raw", None)
+            odd += [(SNAKE, name) for name in _snake_names(raw)]
+            if isinstance(event, Usage):
+                odd += [
+                    ("count", count)
+                    for name, count in event.raw.items()
+                    if name.endswith("TokenCount") and type(count) not in (int, type(None))
+                ]
+            elif isinstance(event, Error) and isinstance(event.raw, dict):
+                error = event.raw.get("error")
+                odd += [] if isinstance(error, dict) else [("field error", error)]
+        return odd
+
+
+def _is_usual(where: str, value: Json) -> bool:
+    """Return whether a field that the reader leaves over has its type."""
+    if where == "call piece":
+        return isinstance(value, dict)
+    return where == "candidate field finishMessage" and isinstance(value, str)
 
 
 def _snake_names(value: Json) -> Iterator[str]:

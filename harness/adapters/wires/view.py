@@ -4,8 +4,7 @@ table of the wire calls faults are errors.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
 from harness.facts import Call, Fact, Facts, Finish, Text, Thought, facts_of_account
@@ -86,8 +85,7 @@ class WireView(WireReader):
                     self._over = True
         return facts
 
-    @abstractmethod
-    def _count(self, usage: canonical.Usage) -> None:
+    def _count(self, usage: canonical.Usage) -> None:  # a wire may have no facts
         """Add the counts of an event to `_counts`."""
 
     def close(self) -> None:
@@ -97,3 +95,15 @@ class WireView(WireReader):
             self.facts[place].append(Finish(reason))
         if self._counts.usage:
             self.facts[self._counted] += facts_of_account(self._counts)
+
+
+def left_over(events: Iterable[canonical.Event]) -> Iterator[tuple[str, Json]]:
+    """Yield the place and the value of each unknown item, and of each field that is not known or
+    whose value has another type.
+    """
+    for event in events:
+        if isinstance(event, canonical.Unknown):
+            for where in event.where.split(", "):
+                name = where.rpartition(" ")[2]
+                raw = event.raw
+                yield where, raw[name] if isinstance(raw, dict) and name in raw else raw

@@ -11,6 +11,7 @@ from typing import Final
 
 from harness.stream.events import Annotation, Event, Finish, Unknown
 from harness.stream.json_codec import Json
+from harness.stream.oddities import Oddities
 
 from .fields import SpelledFields, spellings
 from .finish_reasons import FINISH_REASONS, name_reason
@@ -42,8 +43,9 @@ _EMPTY: Final[tuple[Json, ...]] = ({}, [], "")
 class Candidates:
     """All candidates of one answer."""
 
-    def __init__(self, tool_code: bool) -> None:
-        self.parts = Parts(tool_code)
+    def __init__(self, tool_code: bool, oddities: Oddities) -> None:
+        self._oddities = oddities
+        self.parts = Parts(tool_code, oddities)
 
     def read(self, candidates: list[Json], calls: Sequence[Json], out: list[Event]) -> None:
         """Read one ``candidates`` list. ``calls`` are calls beside the list; they belong to the
@@ -68,7 +70,7 @@ class Candidates:
     def _read(
         self, candidate: dict[str, Json], index: int, calls: Sequence[Json], out: list[Event]
     ) -> None:
-        fields = SpelledFields(candidate, _CANDIDATE)
+        fields = SpelledFields(candidate, _CANDIDATE, self._oddities)
         if type(fields.values.get("index")) is int and fields.values["index"] >= 0:
             fields.take("index")
         content = fields.take("content", dict)
@@ -80,6 +82,8 @@ class Candidates:
             fields.take("finishReason", str, int),
             fields.take_raw("finishMessage", str),
         )
+        if type(reason) is int:
+            self._oddities.note("finishReason", reason)
         if reason not in _NO_REASON:
             self.parts.end(index, out)
         for name, (kind, types) in _ANNOTATIONS.items() if fields.values else ():
@@ -116,7 +120,7 @@ class Candidates:
         return True
 
     def _read_content(self, content: dict[str, Json], index: int, out: list[Event]) -> None:
-        fields = SpelledFields(content, _CONTENT)
+        fields = SpelledFields(content, _CONTENT, self._oddities)
         if fields.values.get("role") == "model":
             fields.take("role")
         for part in fields.take("parts", list) or ():

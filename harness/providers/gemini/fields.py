@@ -4,17 +4,20 @@ Protocol buffers have two JSON spellings, ``finishReason`` and ``finish_reason``
 libraries write both (https://protobuf.dev/programming-guides/json/). `SpelledFields` names a field
 in camelCase and keeps the wire's spelling for values that are passed on raw. A field that is null
 is absent. Fields that nobody reads are left over with their names, so that a new field becomes an
-unknown event.
+unknown event. The spelling in snake_case is an oddity.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from harness.stream.json_codec import Json
+from harness.stream.oddities import Oddities
 
+SNAKE: Final = "snake_case"
+"""The oddity of a field in this spelling."""
 _CAPITAL: Final = re.compile("[A-Z]")
 
 
@@ -27,30 +30,46 @@ def spellings(names: str) -> dict[str, str]:
     }
 
 
+def note_spelling(names: Iterable[str], oddities: Oddities) -> None:
+    """Note a name in snake_case."""
+    for name in names:
+        if "_" in name:
+            oddities.note(SNAKE, name)
+
+
 class SpelledFields:
-    """The fields of one object that have not been read, by camelCase name."""
+    """The fields of one object that have not been read, by camelCase name. ``oddities``: where the
+    spelling of a name is noted.
+    """
 
-    __slots__ = ("_keys", "_left", "values")
+    __slots__ = ("_keys", "_left", "_oddities", "values")
 
-    def __init__(self, wire: Mapping[str, Json], known: Mapping[str, str]) -> None:
+    def __init__(
+        self, wire: Mapping[str, Json], known: Mapping[str, str], oddities: Oddities | None = None
+    ) -> None:
         self.values: dict[str, Json] = {}
         self._keys: dict[str, str] = {}
         self._left: list[tuple[str, Json]] = []
+        self._oddities = oddities
         values, keys = self.values, self._keys
         for key, value in wire.items():
             if value is not None:
                 name = known.get(key)
-                if name is None or name in values:
+                if name != key or name in values:  # unknown, in snake_case, or a second spelling
                     self._put(name, key, value)
                 else:
                     values[name], keys[name] = value, key
 
     def _put(self, name: str | None, key: str, value: Json) -> None:
-        """Note an unknown field, or a second spelling of a field. camelCase has priority; the other
-        spelling is left over if its value differs.
+        """Note an unknown field, or a field in snake_case or with two spellings. camelCase has
+        priority; the other spelling is left over if its value differs.
         """
+        if self._oddities is not None:
+            note_spelling((key,), self._oddities)
         if name is None:
             self._left.append((key, value))
+        elif name not in self.values:
+            self._keys[name], self.values[name] = key, value
         elif self.values[name] != value:
             older = self._keys[name], self.values[name]
             if key == name:

@@ -17,9 +17,12 @@ from typing import Final
 from harness.stream.events import CallEnd, CallInvalid, CallPiece, CallStart, Event, Text, Unknown
 from harness.stream.json_codec import Json, decode_json
 from harness.stream.json_path import Assembly, Gaps, write_path
+from harness.stream.oddities import Oddities
 
 from .fields import SpelledFields, spellings
 
+TEXT: Final = "functionCall.args as text"
+"""The oddity of arguments that are a text instead of an object."""
 _CALL: Final = spellings("id name args partialArgs willContinue")
 _PIECE: Final = spellings("jsonPath stringValue numberValue boolValue nullValue willContinue")
 _NULLS: Final = spellings("nullValue").keys()
@@ -44,7 +47,8 @@ class _OpenCall:
 class Calls:
     """The tool calls of one answer, numbered from 1."""
 
-    def __init__(self) -> None:
+    def __init__(self, oddities: Oddities) -> None:
+        self._oddities = oddities
         self._count = 0
         self._gaps: Gaps | None = None
         self._too_far = 0
@@ -94,7 +98,7 @@ class Calls:
         out: list[Event],
     ) -> None:
         """Read one ``functionCall``; ``part`` is the part that holds it."""
-        fields = _CallFields(wire, signature)
+        fields = _CallFields(wire, signature, self._oddities)
         if fields.name is None and wire.get("name") is not None:
             self.refuse(part, wire, signature, candidate, out)
             return
@@ -122,6 +126,7 @@ class Calls:
         """Read a ``functionCall`` that is not an object, or whose name is not a text: a call that
         is invalid as a whole.
         """
+        self._oddities.note("functionCall", wire)
         if not self.make_way(candidate, out):
             out.append(Unknown("call inside a call of another candidate", part, candidate))
             return
@@ -174,7 +179,7 @@ class Calls:
                 else Unknown("call piece", {key: value}, call.candidate)
             )
         for wire in fields.pieces or ():
-            read, left = _read_piece(call.number, wire)
+            read, left = _read_piece(call.number, wire, self._oddities)
             placed = read is not None and call.arguments.add(read.path, read.value, read.more)
             if read is not None and call.arguments.too_far:
                 self._too_far += 1
@@ -202,13 +207,15 @@ class _CallFields:
 
     __slots__ = ("arguments", "id", "invalid", "left", "more", "name", "pieces", "signature")
 
-    def __init__(self, wire: dict[str, Json], signature: str | None) -> None:
-        fields = SpelledFields(wire, _CALL)
+    def __init__(self, wire: dict[str, Json], signature: str | None, oddities: Oddities) -> None:
+        fields = SpelledFields(wire, _CALL, oddities)
         self.signature = signature
         self.name: str | None = fields.take("name", str)
         self.id: str | None = fields.take("id", str)
         given = fields.values.get("args")
         self.arguments = _parse_arguments(given)
+        if given is not None and type(given) is not dict:
+            oddities.note(TEXT if type(given) is str else "functionCall.args", given)
         self.invalid: str | None = None
         if self.arguments is not None:
             fields.take("args")
@@ -254,13 +261,15 @@ def _byte_count(wire: Json) -> int:
     return len(json.dumps(wire, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _read_piece(number: int, wire: Json) -> tuple[CallPiece | None, list[tuple[str, Json]]]:
+def _read_piece(
+    number: int, wire: Json, oddities: Oddities
+) -> tuple[CallPiece | None, list[tuple[str, Json]]]:
     """Return a piece and its unknown fields. The piece is None unless it has one path and one
     value; null is a value if there is no other.
     """
     if type(wire) is not dict:
         return None, []
-    fields = SpelledFields(wire, _PIECE)
+    fields = SpelledFields(wire, _PIECE, oddities)
     path, more = fields.take("jsonPath", str), fields.take("willContinue", bool)
     values = [
         fields.take("stringValue", str),

@@ -29,12 +29,13 @@ from harness.stream.events import (
 )
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
+from harness.stream.oddities import Oddities
 
 from ..answer_reader import AnswerReader
 from ..provider import TIER, Answer
 from .candidates import Candidates
-from .fields import SpelledFields, spellings
-from .usage import COUNTED, read_usage, unknown_counts
+from .fields import SpelledFields, note_spelling, spellings
+from .usage import CAMEL, COUNTED, read_usage, unknown_counts
 from .usual import REFUSED, UsualMessage, continuation, decode_message
 
 MAX_FORMS: Final = 8
@@ -69,7 +70,7 @@ class GeminiNormalizer(AnswerReader):
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._candidates = Candidates(answer.tool_code)
+        self._candidates = Candidates(answer.tool_code, self.oddities)
         self._expected: tuple[bool, tuple[str, ...]] | None = None  # the form of the next message
         self._continuation: Callable[[bytes], Any] | None = None  # its decoder, if any
         self._decoder: Callable[[bytes], Any] | None = None  # for messages of this form:
@@ -165,10 +166,10 @@ class GeminiNormalizer(AnswerReader):
         self._candidates.parts.release_all(out)
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
-        fields = SpelledFields(message, _RESPONSE)
+        fields = SpelledFields(message, _RESPONSE, self.oddities)
         inner = fields.take("response", dict)
         if inner is not None:
-            fields.merge(SpelledFields(inner, _RESPONSE))
+            fields.merge(SpelledFields(inner, _RESPONSE, self.oddities))
         error = fields.values.get("error")
         wrong = bool(error) or type(error) is dict
         if (wrong and fields.values.keys().isdisjoint(_CONTENT)) or (
@@ -186,11 +187,13 @@ class GeminiNormalizer(AnswerReader):
         self._report_unknown(fields.left(), out)
         if usage:
             out.append(read_usage(usage))
-            self._report_new(unknown_counts(usage), out)
+            if not usage.keys() <= CAMEL:
+                self._report_new(unknown_counts(usage), out)
+                note_spelling(usage, self.oddities)
         if candidates or calls:
             self._candidates.read(candidates or [], calls or (), out)
         if feedback:
-            _read_feedback(feedback, out)
+            _read_feedback(feedback, self.oddities, out)
         if wrong:
             self._fail(message, out)
         self._expect_same(inner is not None, tuple(usage or ()))
@@ -249,9 +252,9 @@ class GeminiNormalizer(AnswerReader):
         out += fresh.values()
 
 
-def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:
+def _read_feedback(feedback: dict[str, Json], oddities: Oddities, out: list[Event]) -> None:
     """Put the facts about the prompt among the annotations of the message; a refusal ends it."""
-    fields = SpelledFields(feedback, _FEEDBACK)
+    fields = SpelledFields(feedback, _FEEDBACK, oddities)
     ratings = fields.take_raw("safetyRatings", list)
     reason, message = (
         fields.take("blockReason", str, int),
@@ -268,6 +271,8 @@ def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:
     # A finish reason stays the last event of its message.
     finish = next((index for index, event in enumerate(out) if type(event) is Finish), len(out))
     out[finish:finish] = beside
+    if type(reason) is int:
+        oddities.note("blockReason", reason)
     if reason is not None and reason != "":
         out.append(
             Blocked(

@@ -28,6 +28,7 @@ from harness.stream.events import (
     Unknown,
 )
 from harness.stream.json_codec import Json
+from harness.stream.oddities import Oddities
 from harness.stream.tool_code import Splitter, ToolCodeBlock, parse_body
 
 from .fields import SpelledFields, spellings
@@ -69,8 +70,9 @@ class Parts:
     the text.
     """
 
-    def __init__(self, tool_code: bool) -> None:
-        self.calls = Calls()
+    def __init__(self, tool_code: bool, oddities: Oddities) -> None:
+        self.calls = Calls(oddities)
+        self._oddities = oddities
         self._splitters: dict[int, Splitter] | None = {} if tool_code else None
 
     @property
@@ -203,7 +205,7 @@ class Parts:
 
     def _read_any(self, part: _Wire, candidate: int, out: list[Event]) -> None:
         """Read a part with one kind, several kinds or an unknown kind."""
-        fields = SpelledFields(part, _PART)
+        fields = SpelledFields(part, _PART, self._oddities)
         thought, signature = (
             fields.take("thought", bool),
             fields.take("thoughtSignature", str) or None,

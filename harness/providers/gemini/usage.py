@@ -35,6 +35,8 @@ _KNOWN: Final = frozenset(_SPELLINGS) | frozenset(
     )
 )
 """Every field that a ``usageMetadata`` is known to have, in its spellings."""
+CAMEL: Final = frozenset(name for name in _KNOWN if "_" not in name)
+"""Those in camelCase."""
 
 
 def unknown_counts(usage: dict[str, Json]) -> list[tuple[str, Json]]:
