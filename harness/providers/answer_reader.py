@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from typing import Final
 
 from harness.stream.events import INTERRUPTED, End, Event, Incomplete, Start, Unknown
 from harness.stream.framing import Frame
@@ -14,6 +15,9 @@ from harness.stream.oddities import Oddities
 
 from .errors import read_error, read_error_text
 from .provider import Answer
+
+NO_CODE: Final = "an error without a code"
+OTHER_ID: Final = "a response id that changes"
 
 
 class AnswerReader(ABC):
@@ -26,6 +30,7 @@ class AnswerReader(ABC):
         self.oddities = Oddities()
         self._untouched = True
         self._errors = 0
+        self._id: Json = None  # of the response
         self._seen: dict[str, Json] = {}  # the latest value of each fact about the whole answer
         self._texts: list[str] = []  # of a failed answer: together they are one error
         self._rest: list[str] = []  # the message in which the stream ended
@@ -47,8 +52,22 @@ class AnswerReader(ABC):
     def _fail(self, message: Json, out: list[Event]) -> None:
         """Read a message in which the provider reports an error."""
         self._errors += 1
+        self._note_error(message)
         self._release(out)
         out.append(read_error(message, self._answer))
+
+    def _note_error(self, message: Json) -> None:
+        """Note an error without a code."""
+        error = message.get("error") if type(message) is dict else None
+        if type(error) is dict and "code" not in error:
+            self.oddities.note(NO_CODE, error)
+
+    def _note_id(self, value: Json) -> None:
+        """Note a response id that differs from the one before."""
+        if value is not None:
+            if self._id not in (None, value):
+                self.oddities.note(OTHER_ID, value)
+            self._id = value
 
     def _is_new(self, name: str, value: Json) -> bool:
         """Return whether a fact about the whole answer is new or has changed."""

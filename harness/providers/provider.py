@@ -282,10 +282,10 @@ class Provider:
     """
     framing: frozenset[str] = frozenset()
     """The variants of framing and of errors that this wire documents, or names itself."""
-    variants: Callable[[bytes, Sequence[Frame], Oddities], list[str]] = lambda *_: []
-    """Names the ways in which a body differs from the documented wire, by the body, its frames and
-    the oddities that its reader has noted; those of Gemini's messages and of every framing are
-    known to `harness.judging`.
+    variants: Callable[[Sequence[Frame], Oddities], list[str]] = lambda *_: []
+    """Names the ways in which a body differs from the documented wire, by its frames and the
+    oddities that its framer and its reader have noted; those of Gemini's messages and of every
+    framing are known to `harness.judging`.
     """
     fault: Callable[[Request | None, Sequence[Frame]], str] = lambda request, frames: ""
     """Returns why the messages of a body are not one whole answer to its request, in words of the

@@ -18,8 +18,8 @@ from harness.stream.framing import (
     FramingError,
     SseFramer,
     frame_by_content,
+    sse,
 )
-from harness.stream.framing.sse import NO_DATA, NO_SPACE, OPEN, OUTSIDE, SEVERAL, UNNAMED
 from harness.stream.json_codec import MAX_NESTING, decode_json
 
 
@@ -269,17 +269,24 @@ def test_events_with_names_are_read_alike_whole_and_in_bytes(data: bytes) -> Non
 @pytest.mark.parametrize(
     ("body", "oddities"),
     [
-        (b"event: a\ndata: {}\n\n", [(NO_DATA, 0)]),
-        (b"data: {}\n\n" * 2, [(UNNAMED, 0)]),
-        (b"event: a\ndata: {}\n\ndata: {}\n\n", [(UNNAMED, 19), (NO_DATA, 0)]),
-        (b"event: a\r\ndata: {}\r\n\r\nevent:\r\ndata: {}\r\n\r\n", [(NO_DATA, 0), (UNNAMED, 30)]),
-        (b": c\ndata: {}\n\n", [(NO_DATA, 0), (UNNAMED, 4)]),
-        (b"event: a\n\ndata:{}\n\n", [(NO_DATA, 0), (NO_SPACE, 10), (UNNAMED, 10)]),
-        (b"data: {}\ndata: {}\n\n", [(UNNAMED, 0), (SEVERAL, 0)]),
-        (b"data: {}\n", [(OPEN, 0), (UNNAMED, 0)]),
-        (b"data: {}", [(OPEN, 0), (UNNAMED, 0)]),
-        (b'data: {}\n\n{"a": 1}\n', [(UNNAMED, 0), (OUTSIDE, 10)]),
-        (b'{"a": 1}\n', [(OUTSIDE, 0)]),
+        (b"event: a\ndata: {}\n\n", [(sse.NAMED, 0)]),
+        (b"data: {}\n\n" * 2, [(sse.UNNAMED, 0)]),
+        (b"event: a\ndata: {}\n\ndata: {}\n\n", [(sse.UNNAMED, 19), (sse.NAMED, 0)]),
+        (
+            b"event: a\r\ndata: {}\r\n\r\nevent:\r\ndata: {}\r\n\r\n",
+            [(sse.NAMED, 0), (sse.UNNAMED, 30)],
+        ),
+        (b": c\ndata: {}\n\n", [(sse.COMMENT, 0), (sse.UNNAMED, 4)]),
+        (b"event: a\n\ndata:{}\n\n", [(sse.NAMED, 0), (sse.NO_SPACE, 10), (sse.UNNAMED, 10)]),
+        (b"data: {}\ndata: {}\n\n", [(sse.UNNAMED, 0), (sse.LINES, 0), (sse.SEVERAL, 0)]),
+        (b"id: 1\ndata: {}\n\n", [(sse.ID, 0), (sse.UNNAMED, 6)]),
+        (b"data:\n\ndata: {}\n\n", [(sse.UNNAMED, 0), (sse.EMPTY, 0)]),
+        (b"data: {}\r\r", [(sse.LONE_CR, 8), (sse.UNNAMED, 0)]),
+        (b"data: {}\r\n\r", [(sse.UNNAMED, 0), (sse.LONE_CR, 10)]),
+        (b"data: {}\n", [(sse.OPEN, 0), (sse.UNNAMED, 0)]),
+        (b"data: {}", [(sse.OPEN, 0), (sse.UNNAMED, 0)]),
+        (b'data: {}\n\n{"a": 1}\n', [(sse.UNNAMED, 0), (sse.OUTSIDE, 10)]),
+        (b'{"a": 1}\n', [(sse.OUTSIDE, 0)]),
     ],
 )
 def test_oddities_of_a_stream(body: bytes, oddities: list[tuple[str, int]]) -> None:

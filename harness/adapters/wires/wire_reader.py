@@ -11,8 +11,7 @@ from typing import ClassVar
 
 from harness.facts import Error, Fact, Facts
 from harness.providers.event_facts import note_error
-from harness.stream.framing import Frame, SseFramer
-from harness.stream.framing.sse import NO_DATA, NO_SPACE, OPEN, OUTSIDE, SEVERAL, UNNAMED
+from harness.stream.framing import Frame, SseFramer, sse
 from harness.stream.json_codec import Json, decode_json
 from harness.stream.printable import short_json, shorten
 
@@ -42,17 +41,18 @@ class Framing:
     def faults(self) -> dict[str, str]:
         """The name of an oddity of the stream → why the client can't read it."""
         faults = {
-            OUTSIDE: "the line {value!r} is not a field of a server-sent event",
-            SEVERAL: "its data is not one JSON value",
-            OPEN: "its last event has no blank line at the end, so no client reads it",
+            sse.OUTSIDE: "the line {value!r} is not a field of a server-sent event",
+            sse.SEVERAL: "its data is not one JSON value",
+            sse.OPEN: "its last event has no blank line at the end, so no client reads it",
         }
         if self.event_lines:
-            faults[UNNAMED] = "it has no event: line, so the official client drops it"
+            faults[sse.UNNAMED] = "it has no event: line, so the official client drops it"
         if self.data_only:
             no_data = "the line {value!r} is not data: "
-            faults |= {OUTSIDE: no_data, NO_DATA: no_data, NO_SPACE: no_data}
+            lines = sse.OUTSIDE, sse.NAMED, sse.ID, sse.COMMENT, sse.EMPTY, sse.NO_SPACE
+            faults |= dict.fromkeys(lines, no_data)
         if self.closes_last:
-            del faults[OPEN]
+            del faults[sse.OPEN]
         return faults
 
 
@@ -199,7 +199,7 @@ class _Stream:
         events.
         """
         if self._framing.data_only and isinstance(message, dict) and "error" in message:
-            self.framer.oddities.first.pop(OUTSIDE, None)
+            self.framer.oddities.first.pop(sse.OUTSIDE, None)
         for oddity in self.framer.oddities:
             if oddity.place <= place and (sentence := self._faults.get(oddity.name)):
                 raise Unreadable(sentence.format(value=oddity.value))

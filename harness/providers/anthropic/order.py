@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from harness.stream.exchange import Request
-from harness.stream.framing import Frame
+from harness.stream.framing import Frame, sse
 from harness.stream.json_codec import Json
 from harness.stream.oddities import Oddities
 
@@ -74,16 +73,14 @@ class Order:
                 self._open.remove(index)
 
 
-def variants_in(body: bytes, frames: Sequence[Frame], oddities: Oddities) -> list[str]:
+def variants_in(frames: Sequence[Frame], oddities: Oddities) -> list[str]:
     """Return the variants in a body, in words; none for the documented wire."""
     variants = set()
     if any(oddity.name.partition(" ")[0] in _AFTER for oddity in oddities):
         variants.add("events out of order")
     is_stream = sum(type(frame.json) is dict for frame in frames) > 1
-    if is_stream and not re.search(rb"^data:", body, re.MULTILINE):
-        variants.add("JSON lines")
-    elif is_stream and not re.search(rb"^event:", body, re.MULTILINE):
-        variants.add("no event: lines")
+    if is_stream and sse.NAMED not in oddities:
+        variants.add("no event: lines" if sse.UNNAMED in oddities else "JSON lines")
     return sorted(variants)
 
 

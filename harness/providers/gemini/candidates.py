@@ -37,6 +37,10 @@ _CANDIDATE: Final = spellings(
     " ".join(["content", "index", "finishReason", "finishMessage", *_ANNOTATIONS])
 )
 _CONTENT: Final = spellings("parts role")
+NOT_REQUESTED: Final = "candidates that were not requested"
+"""The oddity of an index; a request may ask for several candidates."""
+OLD: Final = "old fields"
+"""The oddity of fields that only old answers have."""
 _EMPTY: Final[tuple[Json, ...]] = ({}, [], "")
 
 
@@ -57,6 +61,10 @@ class Candidates:
                 out.append(Unknown("candidate", candidate))
                 continue
             index = candidate.get("index")
+            if index:
+                self._oddities.note(NOT_REQUESTED, index)
+            if "citations" in candidate:
+                self._oddities.note(OLD, candidate["citations"])
             if type(index) is not int or index < 0:
                 index = position if answered else 0
             if index == 0:

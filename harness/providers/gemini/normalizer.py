@@ -33,7 +33,8 @@ from harness.stream.oddities import Oddities
 
 from ..answer_reader import AnswerReader
 from ..provider import TIER, Answer
-from .candidates import Candidates
+from ..wire_values import values_in
+from .candidates import OLD, Candidates
 from .fields import SpelledFields, note_spelling, spellings
 from .usage import CAMEL, COUNTED, read_usage, unknown_counts
 from .usual import REFUSED, UsualMessage, continuation, decode_message
@@ -150,6 +151,7 @@ class GeminiNormalizer(AnswerReader):
         if not self._candidates.read_usual(message.candidates[0], out):
             return super().feed(frame)
         if first:
+            self._id = names[1]
             self._seen.update(zip(_NAMES, names, strict=False))
             self._names = *names, None, None
         self._untouched = False
@@ -179,12 +181,18 @@ class GeminiNormalizer(AnswerReader):
             return
         if wrong:
             fields.take("error")
+        if "functionCalls" in fields.values or type(fields.values.get("candidates")) is dict:
+            self.oddities.note(OLD, message)
         names = tuple(map(fields.values.get, _NAMES))
         self._read_metadata(fields, out)
         self._names = names
         usage, feedback = fields.take("usageMetadata", dict), fields.take("promptFeedback", dict)
         candidates, calls = fields.take("candidates", list), fields.take("functionCalls", list)
-        self._report_unknown(fields.left(), out)
+        if left := fields.left():
+            inner = values_in([value for _, value in left])
+            held = (name for item in inner if type(item) is dict for name in item)
+            note_spelling(held, self.oddities)
+            self._report_unknown(left, out)
         if usage:
             out.append(read_usage(usage))
             if not usage.keys() <= CAMEL:
@@ -234,6 +242,8 @@ class GeminiNormalizer(AnswerReader):
         fresh: dict[str, Event] = {}
         for key in [key for key in _METADATA if key in fields.values]:
             name, types = _METADATA[key]
+            if key == "responseId":
+                self._note_id(fields.values[key])
             raw = fields.take_raw(key, *types)
             if raw is not None and self._is_new(key, next(iter(raw.values()))):
                 fresh[key] = Metadata(name, raw)

@@ -56,6 +56,8 @@ _ASIDE: Final = (
 )
 _TEXT_PART: Final = frozenset({"text", "thought", "thoughtSignature"})
 _PART: Final = spellings(" ".join([*_TEXT_PART, *_KINDS, *_ASIDE]))
+_DATA: Final = {"text", *_KINDS} - {"functionResponse"}
+SEVERAL: Final = "two kinds of data in one part"
 _SHOW_THOUGHT: Final = frozenset({"inlineData", "fileData"})
 _FLAG: Final = (type(None), bool)
 _SIGNATURE: Final = (type(None), str)
@@ -206,6 +208,8 @@ class Parts:
     def _read_any(self, part: _Wire, candidate: int, out: list[Event]) -> None:
         """Read a part with one kind, several kinds or an unknown kind."""
         fields = SpelledFields(part, _PART, self._oddities)
+        if len(_DATA & fields.values.keys()) > 1:
+            self._oddities.note(SEVERAL, part)
         thought, signature = (
             fields.take("thought", bool),
             fields.take("thoughtSignature", str) or None,

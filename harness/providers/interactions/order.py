@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
-from harness.stream.framing import Frame
+from harness.stream.framing import Frame, sse
 from harness.stream.json_codec import Json
 from harness.stream.oddities import Oddities
 
@@ -94,7 +93,7 @@ OUT_OF_ORDER: Final = frozenset(
 """The oddities of a stream that has not the documented order."""
 
 
-def variants_in(body: bytes, frames: Sequence[Frame], oddities: Oddities) -> list[str]:
+def variants_in(frames: Sequence[Frame], oddities: Oddities) -> list[str]:
     """Return the variants in a body, in words; none for the documented wire."""
     names = {oddity.name for oddity in oddities}
     variants = set()
@@ -104,6 +103,6 @@ def variants_in(body: bytes, frames: Sequence[Frame], oddities: Oddities) -> lis
         variants.add("events out of order")
     if WEB_SOCKET in names:
         variants.add(WEB_SOCKET)
-    elif len(frames) > 1 and not re.search(rb"^data:", body, re.MULTILINE):
+    elif len(frames) > 1 and sse.UNNAMED not in names and sse.NAMED not in names:
         variants.add("JSON lines")
     return sorted(variants)

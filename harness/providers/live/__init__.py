@@ -32,5 +32,6 @@ PROVIDER: Final = Provider(
     stored_url=_URL,
     detect=_detect,
     framer=MessageFramer,
+    framing=frozenset({"JSON lines"}),
     vendor=VENDOR,
 )

@@ -13,6 +13,7 @@ from harness.facts import Facts
 from harness.stream.events import End, Event
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json, decode_object
+from harness.stream.oddities import Oddities
 
 from ..answer_reader import AnswerReader
 from ..event_facts import EventFacts
@@ -58,6 +59,11 @@ class OpenAiNormalizer:
         self._choice = _Choice(answer)
         self._reader: AnswerReader | None = None
         self._waiting: list[Frame] = []
+
+    @property
+    def oddities(self) -> Oddities:
+        """Those that the chosen reader has noted."""
+        return Oddities() if self._reader is None else self._reader.oddities
 
     def feed(self, frame: Frame) -> list[Event]:
         if self._reader is not None:

@@ -243,7 +243,7 @@ def _identity(item: dict[str, Json]) -> str:
     return repr((kind, None if by_call else item.get("id"), item.get("call_id")))
 
 
-def variants_in(body: bytes, frames: Sequence[Frame], oddities: Oddities) -> list[str]:
+def variants_in(frames: Sequence[Frame], oddities: Oddities) -> list[str]:
     """Return the variants in a body, in words; none for the documented wire."""
     messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
     ended = [str(frame.raw).strip() for frame in frames if frame.raw is not None]

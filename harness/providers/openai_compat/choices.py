@@ -26,8 +26,10 @@ from harness.stream.events import (
     Unknown,
 )
 from harness.stream.json_codec import Json, objects_in
+from harness.stream.oddities import Oddities
 
 from ..gemini import finish_reasons
+from ..gemini.candidates import NOT_REQUESTED
 from ..gemini.fields import SpelledFields
 from .calls import Calls
 from .reasoning import FIELDS as REASONING
@@ -74,7 +76,8 @@ class Choices:
     thoughts, None if text has no thoughts.
     """
 
-    def __init__(self, tag: str | None) -> None:
+    def __init__(self, tag: str | None, oddities: Oddities) -> None:
+        self._oddities = oddities
         self.calls = Calls()
         self._tag = tag
         self._splitters: dict[int, ThoughtSplitter] = {}
@@ -89,6 +92,8 @@ class Choices:
                 continue
             fields = SpelledFields(choice, _CHOICE)
             index = fields.values.get("index", position)
+            if fields.values.get("index"):
+                self._oddities.note(NOT_REQUESTED, index)
             if type(index) is int and index >= 0:
                 fields.take("index")
             else:

@@ -45,7 +45,7 @@ class ChatReader(AnswerReader):
 
     def __init__(self, answer: Answer, tag: str | None = None) -> None:
         super().__init__(answer)
-        self._choices = Choices(tag)
+        self._choices = Choices(tag, self.oddities)
         self._names: tuple[Json, ...] | None = None  # of the latest message
 
     def feed(self, frame: Frame) -> list[Event]:
@@ -127,6 +127,7 @@ class ChatReader(AnswerReader):
 
     def _read_names(self, fields: SpelledFields, out: list[Event]) -> None:
         fresh: dict[str, Event] = {}
+        self._note_id(fields.values.get("id"))
         for name in _NAMES:
             value = fields.take(name, *_TYPES.get(name, (str,)))
             if value not in (None, "") and self._is_new(name, value):

@@ -14,7 +14,7 @@ from harness.stream.json_codec import decode_object, objects_in
 from harness.stream.oddities import Oddities
 
 
-def variants_in(body: bytes, frames: Sequence[Frame], oddities: Oddities) -> list[str]:
+def variants_in(frames: Sequence[Frame], oddities: Oddities) -> list[str]:
     """Return the forms without evidence in a body, in words; none for the documented wire."""
     messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
     choices = [

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..oddities import Oddities
 from .frame import BOM, MAX_FRAME, Frame, Framer, FramingError, make_frame
 from .json_documents import DocumentFramer, JsonArrayFramer, Strict
 from .sse import SseFramer
@@ -30,11 +31,11 @@ __all__ = [
 ]
 
 
-def frame_by_content(max_frame: int = MAX_FRAME, strict: Strict | None = None) -> Framer:
+def frame_by_content(max_frame: int = MAX_FRAME, strict: Strict | None = None) -> ContentFramer:
     """Return a framer that chooses the framing by the first byte that is not blank. ``strict``: the
     provider's decoder of the usual document.
     """
-    return _ByContent(max_frame, strict)
+    return ContentFramer(max_frame, strict)
 
 
 def frames_of_body(body: bytes) -> list[Frame]:
@@ -49,7 +50,7 @@ def json_messages(body: bytes) -> list[Any] | None:
     return [frame.json for frame in frames] if all(frame.raw is None for frame in frames) else None
 
 
-class _ByContent:
+class ContentFramer:
     """Skips a byte order mark and blanks; the next byte decides the framing."""
 
     def __init__(self, max_frame: int, strict: Strict | None) -> None:
@@ -85,6 +86,11 @@ class _ByContent:
         rest = data.lstrip()
         self.skipped += len(data) - len(rest)
         return rest
+
+    @property
+    def oddities(self) -> Oddities:
+        """Those of a stream; an array has none."""
+        return self.chosen.oddities if isinstance(self.chosen, SseFramer) else Oddities()
 
     def close(self) -> list[Frame]:
         if self.chosen is None and self.mark:

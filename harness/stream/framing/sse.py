@@ -16,10 +16,14 @@ from .json_documents import BareJson, Strict, whole_document
 
 OUTSIDE: Final = "text outside an event"
 UNNAMED: Final = "an event without its name"
-NO_DATA: Final = "a line without data"
-"""A comment, a name, an id or a retry."""
+NAMED: Final = "an event with a name"
+ID: Final = "an id or a retry"
+COMMENT: Final = "a comment"
+EMPTY: Final = "an event without data"
 NO_SPACE: Final = "no space after data:"
+LINES: Final = "several data lines"
 SEVERAL: Final = "several messages in one event"
+LONE_CR: Final = "a lone CR"
 OPEN: Final = "no blank line at the end"
 _SHOWN: Final = 200
 """The bytes of a line in an oddity."""
@@ -86,12 +90,14 @@ class SseFramer:
         if unnamed >= 0:
             self._note(UNNAMED, b"", unnamed)
         if named >= 0:
-            self._note(NO_DATA, data.partition(end[: size // 2])[0], named)
+            self._note(NAMED, data.partition(end[: size // 2])[0], named)
         self.offset, self.after_cr = offset, False
         return frames
 
     def _take_any(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> None:
         """Read any piece, line by line."""
+        if self.after_cr or b"\r" in data:
+            self._note_lone_cr(data)
         if self.after_cr and data:
             self.after_cr = False
             if data[0] == 10:
@@ -129,8 +135,18 @@ class SseFramer:
             text = line[:_SHOWN].rstrip(b"\r\n").decode("utf-8", "backslashreplace")
             first[name] = Oddity(name, offset, text)
 
+    def _note_lone_cr(self, data: bytes) -> None:
+        """Note a CR that no LF follows. The LF of the last CR may come with the next read."""
+        start = self.offset + self.line.size
+        if self.after_cr and data[:1] not in (b"", b"\n"):
+            self._note(LONE_CR, b"", start - 1)
+        elif (at := data.removesuffix(b"\r").replace(b"\r\n", b"\n\n").find(b"\r")) >= 0:
+            self._note(LONE_CR, b"", start + at)
+
     def close(self) -> list[Frame]:
         frames: list[Frame] = []
+        if self.after_cr:
+            self._note(LONE_CR, b"", self.offset - 1)
         if self.data:
             self._note(OPEN, b"", self.starts[0])
         if self.line.held:
@@ -148,7 +164,7 @@ class SseFramer:
     def _take_data(self, line: bytes, offset: int, frames: list[Frame]) -> None:
         if self.bare.pieces.held:
             self.bare.close(frames)
-        if line[5:6] != b" ":
+        if line[5:6] not in b" \r\n":
             self._note(NO_SPACE, line, offset)
         self.data.append(line)
         self.starts.append(offset)
@@ -166,7 +182,8 @@ class SseFramer:
             self._end_event(at_ms, frames)
             self.bare.feed(line, at_ms, offset, frames)
         else:
-            self._note(NO_DATA, line, offset)
+            is_name = line.startswith(b"event")
+            self._note(COMMENT if line[:1] == b":" else NAMED if is_name else ID, line, offset)
             if line.startswith(b"event:"):
                 self.named = bool(line[6:].strip())
 
@@ -175,6 +192,8 @@ class SseFramer:
         value = _field_value(line)
         if line.startswith(b"data:"):
             self._note(OPEN, b"", self.offset)
+            if not value.strip():
+                self._note(EMPTY, line, self.offset)
         if line.startswith(b"data:") and value.endswith((b"}", b"]")):
             whole = make_frame(value, self.offset, None)
             if whole.raw is None:
@@ -198,7 +217,10 @@ class SseFramer:
             line = self.data.pop()
             self.starts.clear()
             if len(line) < _LONG and not partial:
-                frames.append(Frame(start, _field_value(line), None, at_ms))
+                value = _field_value(line)
+                if not value or value.isspace():
+                    self._note(EMPTY, line, start)
+                frames.append(Frame(start, value, None, at_ms))
                 return
             # The decoder ignores the blank before a message and the line end after it. In text that
             # is not JSON, blanks of its own are kept.
@@ -207,7 +229,10 @@ class SseFramer:
                 frame.text = as_text(_field_value(line))
             frames.append(frame)
             return
+        self._note(LINES, b"", start)
         values = [_field_value(line) for line in self.data]
+        if not all(value.strip() for value in values):
+            self._note(EMPTY, b"", start)
         starts, self.starts = self.starts, []
         self.data.clear()
         # WHATWG: "Append the field value to the data buffer, then append a single U+000A LINE FEED
