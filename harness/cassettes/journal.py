@@ -2,15 +2,13 @@
 it runs.
 
 A cassette stores line ends and read lengths beside a body, so it can be written only when the body
-is complete. A journal can be read even if it is cut anywhere. After the head, each
-line is one fact about one exchange, in chronological order. An exchange without an `Ended` line was
-`cut`. A last line without a line end is ignored.
+is complete. A journal can be read even if it is cut anywhere. After the head, each line is one fact
+about one exchange, in chronological order. A body is a string with a character for each byte. An
+exchange without an `Ended` line was `cut`. A last line without a line end is ignored.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -72,14 +70,12 @@ class _Started(_Line, tag="asked"):
     method: str | None = None
     url: str = ""
     headers: dict[str, list[str]] = {}
-    text: str = ""
-    base64: str = ""
+    body: str = ""
 
 
 class _Read(_Line, tag="read"):
     at: float | None = None
-    text: str = ""
-    base64: str = ""
+    body: str = ""
     rest: bool = False
 
 
@@ -108,12 +104,11 @@ def _line_of(fact: JournalFact) -> _Line:
         case Started(number, None):
             return _Started(number)
         case Started(number, Request() as request):
-            return _Started(
-                number, request.method, request.url, request.headers, *_as_text(request.body)
-            )
+            body = request.body.decode("latin-1")
+            return _Started(number, request.method, request.url, request.headers, body)
         case Arrived(number, at_ms, data, continues):
             at = None if at_ms is None else round(at_ms, 3)
-            return _Read(number, at, *_as_text(data), continues)
+            return _Read(number, at, data.decode("latin-1"), continues)
         case Answered() | Ended():
             return fact
     raise TypeError(f"{fact!r} is not a fact of a journal")
@@ -144,7 +139,7 @@ def read_journal(data: bytes, name: str = "journal") -> Cassette:
     for number, line in enumerate(lines[:-1], 2):
         try:
             _apply(_LINES.decode(line), drafts)
-        except (msgspec.DecodeError, binascii.Error, KeyError) as error:
+        except (msgspec.DecodeError, UnicodeEncodeError, KeyError) as error:
             raise CassetteError(f"{name}:{number}: not a line of a journal: {error}") from None
     exchanges = tuple(
         Exchange(
@@ -183,25 +178,14 @@ def _apply(line: _Started | Answered | _Read | Ended, drafts: dict[int, _Draft])
         case _Started(method=None):
             drafts[line.number] = _Draft(None)
         case _Started(method=str(method)):
-            drafts[line.number] = _Draft(Request(method, line.url, line.headers, _as_bytes(line)))
+            body = line.body.encode("latin-1")
+            drafts[line.number] = _Draft(Request(method, line.url, line.headers, body))
         case Answered():
             drafts[line.number].answer = line
         case _Read():
-            reads, data = drafts[line.number].reads, _as_bytes(line)
+            reads, data = drafts[line.number].reads, line.body.encode("latin-1")
             if line.rest and reads:
                 data = reads.pop()[1] + data
             reads.append((line.at, data))
         case Ended():
             drafts[line.number].end = line.end
-
-
-def _as_text(data: bytes) -> tuple[str, str]:
-    """Return bytes as text, or as base64 if they are not UTF-8."""
-    try:
-        return data.decode(), ""
-    except UnicodeDecodeError:
-        return "", base64.b64encode(data).decode()
-
-
-def _as_bytes(line: _Started | _Read) -> bytes:
-    return base64.b64decode(line.base64, validate=True) if line.base64 else line.text.encode()

@@ -21,7 +21,7 @@ from harness.project.project import Project
 from harness.providers import PROVIDERS
 from harness.recording.asks import NotRecordable, ask_prompts
 from harness.recording.endpoints import find_fault
-from harness.recording.part_file import left_behind
+from harness.recording.journal import left_behind
 from harness.recording.policy import status_of, unusual_ends
 from harness.recording.run import Spent, record_requests
 from harness.recording.settings import Limits, Settings

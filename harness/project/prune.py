@@ -19,7 +19,7 @@ from harness.adapters.clients import CLIENTS
 from harness.cassettes import CassetteError
 from harness.judging.attempts import attempts_after
 from harness.pipeline.replay import is_answer
-from harness.recording.part_file import FOLDER, make_state_folder
+from harness.recording.state_folder import FOLDER, make_state_folder
 from harness.specs.models import Case
 from harness.specs.spec_error import SpecError
 from harness.stream.printable import plural

@@ -27,7 +27,7 @@ from harness.cassettes import CassetteError
 from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
 from harness.pipeline.show import show_frames
-from harness.recording.part_file import make_state_folder, state_folder
+from harness.recording.state_folder import make_state_folder, state_folder
 from harness.specs.matching import compare
 from harness.specs.spec_error import SpecError
 from harness.specs.spec_text import (

@@ -18,7 +18,7 @@ from harness.project.project import Project
 from harness.recording import Playback, Recording, use_cassette
 from harness.recording.drivers.genai import http_options
 from harness.recording.endpoints import environment_for, upstream_by_path
-from harness.recording.part_file import left_behind
+from harness.recording.journal import left_behind
 from harness.recording.relay import relay
 from harness.recording.user_code import is_users
 

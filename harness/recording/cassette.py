@@ -30,7 +30,7 @@ from harness.specs.matching import Mismatch, sides
 from harness.stream.events import End
 from harness.stream.printable import printable
 
-from .journal_writer import JournalWriter
+from .journal import Journal
 from .persister import Persister, stamp_of, unchanged, use_format
 from .policy import refuse_answers, refuse_plain, refuse_unread
 from .stock_cassettes import is_stock
@@ -184,7 +184,7 @@ def use_cassette(
             return
         before = stamp_of(path)
         guard()  # this raises before any request if this machine's secrets can't be read
-        journal = JournalWriter(
+        journal = Journal(
             path,
             lambda request: (origin_of([request], tape.origin), guard()),
             partial(filtered, cassette),

@@ -30,8 +30,7 @@ from harness.cassettes.redaction.mask import Mask
 from harness.cassettes.vcrpy import request_of
 from harness.stream.events import End
 
-from .journal_writer import JournalWriter
-from .part_file import left_behind
+from .journal import Journal, left_behind
 from .persister import CassetteFormat, Stamp, stamp_of, unchanged, use_format
 from .policy import refuse_answers, refuse_plain, refuse_unread
 from .tape import InFlightExchange, Tape
@@ -105,7 +104,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         self.tape: Final = _VcrTape(self)
         self._allowed: Final = allowed
         self.failure: Exception | None = None
-        self.journal: JournalWriter | None = None
+        self.journal: Journal | None = None
         self._stamp: Stamp = None
         self.custom_patches = (
             *options.get("custom_patches", ()),
@@ -144,7 +143,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         if message := left_behind(path):
             warnings.warn(message, stacklevel=2)
         guard = self._serializer.guard
-        self.journal = JournalWriter(
+        self.journal = Journal(
             path, lambda request: (origin_of([request], {}), guard()), partial(filtered, self)
         )
         self.tape.listener = self.journal.put

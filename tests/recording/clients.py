@@ -16,7 +16,7 @@ from harness.cassettes.journal import (
     encode_head,
 )
 from harness.recording.cassette import use_cassette
-from harness.recording.part_file import journal_folder
+from harness.recording.state_folder import state_folder
 from harness.recording.transport import transports
 from tests.support.need import need
 
@@ -29,18 +29,18 @@ EVENTS = [
 
 def part_of(path: Path) -> Path:
     """The journal of the cassette at ``path`` when a single process records it."""
-    folder = journal_folder(path)
+    folder = state_folder(path, "journals")
     return next(iter(parts_of(path)), folder / f"{path.name}.earlier.part")
 
 
 def parts_of(path: Path) -> list[Path]:
     """The journals of the cassette at ``path``."""
-    return sorted(journal_folder(path).glob(f"{path.name}.*.part"))
+    return sorted(state_folder(path, "journals").glob(f"{path.name}.*.part"))
 
 
 def leave_part(path: Path, name: str = "earlier") -> Path:
     """The journal of a recording that was killed."""
-    part = journal_folder(path) / f"{path.name}.{name}.part"
+    part = state_folder(path, "journals") / f"{path.name}.{name}.part"
     part.parent.mkdir(parents=True, exist_ok=True)
     part.write_bytes(UNFINISHED)
     return part

@@ -24,7 +24,7 @@ from harness.cassettes.journal import Answered, Arrived, Ended, Started, read_jo
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
 from harness.recording import register, use_cassette
-from harness.recording.journal_writer import FrameBuffer, JournalPiece, JournalWriter
+from harness.recording.journal import FrameBuffer, Journal
 from harness.recording.transport import transports
 from tests.recording.clients import part_of, parts_of
 from tests.support.raw_server import Connection, raw_server
@@ -62,8 +62,8 @@ def test_the_journal_is_a_prefix_of_the_final_recording(kind: str, rules: str) -
     redactor, body = REDACTORS[rules], BODIES[kind]
     for cuts in cuts_of(body):
         whole = redactor.reads(tuple((float(number), data) for number, data in enumerate(cuts)))
-        buffer = FrameBuffer(redactor)
-        pieces: list[JournalPiece] = []
+        buffer = FrameBuffer(redactor, 1)
+        pieces: list[Arrived] = []
         for number, data in enumerate(cuts):
             pieces += buffer.feed(float(number), data)
             so_far = written_reads(pieces)
@@ -77,7 +77,7 @@ def test_the_journal_is_a_prefix_of_the_final_recording(kind: str, rules: str) -
         assert tuple(written) == whole
 
 
-def written_reads(pieces: list[JournalPiece]) -> list[tuple[float | None, bytes]]:
+def written_reads(pieces: list[Arrived]) -> list[tuple[float | None, bytes]]:
     """The reads that a reader of the journal gets."""
     reads: list[tuple[float | None, bytes]] = []
     for piece in pieces:
@@ -87,7 +87,7 @@ def written_reads(pieces: list[JournalPiece]) -> list[tuple[float | None, bytes]
 
 
 def test_a_read_is_given_out_when_its_frame_ends() -> None:
-    buffer = FrameBuffer(Redactor())
+    buffer = FrameBuffer(Redactor(), 1)
     pieces = [b'data: {"access_token": ', b'"opaque-1"}', b"\n", b"\n", b'data: {"a', b'": 1}']
     given = [buffer.feed(float(at), data) for at, data in enumerate(pieces)]
     assert [b"".join(piece.data for piece in each) for each in given] == [
@@ -95,21 +95,19 @@ def test_a_read_is_given_out_when_its_frame_ends() -> None:
         b'data: {"access_token": "REDACTED"}\n\n',
         *(b"", b""),
     ]
-    assert buffer.close() == [JournalPiece(4.0, b'data: {"a'), JournalPiece(5.0, b'": 1}')]
+    assert buffer.close() == [Arrived(1, 4.0, b'data: {"a'), Arrived(1, 5.0, b'": 1}')]
 
 
 def test_a_read_is_divided_where_a_frame_ends() -> None:
-    buffer = FrameBuffer(Redactor())
-    assert buffer.feed(0.0, b'{"a": 1}\n{"access_token": "opa') == [
-        JournalPiece(0.0, b'{"a": 1}\n')
-    ]
+    buffer = FrameBuffer(Redactor(), 1)
+    assert buffer.feed(0.0, b'{"a": 1}\n{"access_token": "opa') == [Arrived(1, 0.0, b'{"a": 1}\n')]
     assert buffer.feed(1.0, b'que-1"}\n{') == [
-        JournalPiece(0.0, b'{"access_token": "REDACTED', continues=True),
-        JournalPiece(1.0, b'"}\n'),
+        Arrived(1, 0.0, b'{"access_token": "REDACTED', continues=True),
+        Arrived(1, 1.0, b'"}\n'),
     ]
     assert buffer.feed(2.0, b'"b": 1}\n') == [
-        JournalPiece(1.0, b"{", continues=True),
-        JournalPiece(2.0, b'"b": 1}\n'),
+        Arrived(1, 1.0, b"{", continues=True),
+        Arrived(1, 2.0, b'"b": 1}\n'),
     ]
 
 
@@ -124,7 +122,7 @@ def test_a_read_is_divided_where_a_frame_ends() -> None:
     ],
 )
 def test_the_frames_of_each_framing_are_known(frames: list[bytes]) -> None:
-    buffer, given = FrameBuffer(Redactor()), b""
+    buffer, given = FrameBuffer(Redactor(), 1), b""
     for number, frame in enumerate(frames, 1):
         for byte in frame:
             given += b"".join(piece.data for piece in buffer.feed(0.0, bytes([byte])))
@@ -134,7 +132,7 @@ def test_the_frames_of_each_framing_are_known(frames: list[bytes]) -> None:
 
 
 def test_a_frame_with_an_open_value_waits() -> None:
-    buffer = FrameBuffer(Redactor())
+    buffer = FrameBuffer(Redactor(), 1)
     for data in (b'{"api_key": [\n', b'{"a": "opaque-1"},\n', b'{"b": "opaque-2"}\n'):
         assert buffer.feed(1.0, data) == []
     assert b"opaque" not in b"".join(piece.data for piece in buffer.close())
@@ -328,7 +326,7 @@ def test_a_hook_that_fails_leaves_no_journal(tmp_path: Path) -> None:
 
 
 def test_the_reads_of_a_divided_read_are_one(tmp_path: Path) -> None:
-    written = JournalWriter(tmp_path / "c.yaml", lambda _: (Origin("recorded"), Guard()))
+    written = Journal(tmp_path / "c.yaml", lambda _: (Origin("recorded"), Guard()))
     reads = [(1.0, b'data: {"a": 1}\n\ndata: {"b"'), (2.0, b": 2}\n\n"), (3.0, b"data: ")]
     written.put(Started(1, None))
     written.put(Answered(1, 200, "OK", {}))

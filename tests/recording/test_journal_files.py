@@ -15,7 +15,7 @@ import pytest
 from harness import load
 from harness.cassettes import Cassette, Origin, dumps
 from harness.recording.cassette import use_cassette
-from harness.recording.part_file import left_behind
+from harness.recording.journal import left_behind
 from tests.recording.clients import (
     EVENTS,
     PATH,

@@ -19,7 +19,7 @@ from harness import load
 from harness.cassettes import CassetteError
 from harness.recording import register
 from harness.recording.cassette import use_cassette
-from harness.recording.part_file import left_behind
+from harness.recording.journal import left_behind
 from harness.recording.persister import save
 from tests.recording.clients import (
     EVENTS,

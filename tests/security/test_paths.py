@@ -14,7 +14,7 @@ from harness.cassettes.redaction.secrets import guard
 from harness.cli.main import main
 from harness.project.folders import yaml_files
 from harness.project.project import Project
-from harness.recording.journal_writer import JournalWriter
+from harness.recording.journal import Journal
 from harness.recording.persister import save
 from harness.report import Header, Named, Run, render
 from harness.specs.spec_error import SpecError
@@ -83,7 +83,7 @@ def test_a_recording_is_not_written_through_a_link(project: Path) -> None:
     cassette.symlink_to(precious)
     (project / "elsewhere").mkdir()
     (project / ".harness").symlink_to("elsewhere")
-    journal = JournalWriter(cassette, lambda request: (Origin("recorded"), guard()))
+    journal = Journal(cassette, lambda request: (Origin("recorded"), guard()))
     journal.put(Started(0, None))
     journal.put(Answered(0, 200, "OK", {}))
     assert list((project / "elsewhere").rglob("*.part")) == []
