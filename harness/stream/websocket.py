@@ -59,7 +59,7 @@ class Message(Struct, frozen=True):
     """The code of a close; None for other messages and for a close without a code."""
 
 
-def is_log(body: bytes) -> bool:
+def is_log(body: bytes | bytearray) -> bool:
     """Return whether a body begins like a log of messages."""
     return _RECORD.match(body) is not None
 

@@ -119,6 +119,7 @@ def test_a_read_is_divided_where_a_frame_ends() -> None:
         [b"data: {}\r\n\r\n", b": alive\n\n", b"event: a\ndata: {}\n\n"],
         [b'data: {"a":\ndata: 1}\r\r', b"data: [DONE]\r\r"],
         [b'warning\n\n{"type": "init"}\n', b'{"type": "message"}\n'],
+        [b'> {"setup": {}}\n', b'< {"setupComplete": {}}\n', b'<close 1011 "Error"\n'],
     ],
 )
 def test_the_frames_of_each_framing_are_known(frames: list[bytes]) -> None:
