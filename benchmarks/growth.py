@@ -12,7 +12,7 @@ from harness.cassettes.redaction.redactor import Redactor
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import replay
 from harness.providers import PROVIDERS
-from harness.recording.journal_writer import FrameBuffer
+from harness.recording.journal import FrameBuffer
 from harness.specs.reader import read_spec
 from harness.specs.spec_error import SpecError
 from harness.stream.framing import frame_by_content
@@ -86,7 +86,7 @@ def pieces_of_text(text: str) -> None:
 
 
 def reads_of_body(body: bytes) -> None:
-    buffer = FrameBuffer(Redactor())
+    buffer = FrameBuffer(Redactor(), 1)
     for start in range(0, len(body), 1000):
         buffer.feed(0.0, body[start : start + 1000])
     buffer.close()

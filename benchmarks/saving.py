@@ -8,7 +8,7 @@ from time import process_time
 from harness.cassettes import Cassette, Origin
 from harness.cassettes.journal import Answered, Arrived, Ended, Started
 from harness.cassettes.redaction.secrets import guard
-from harness.recording.journal_writer import JournalWriter
+from harness.recording.journal import Journal
 
 from .measure import exchange_of, short_message
 
@@ -20,7 +20,7 @@ def saving(folder: Path) -> dict[str, float]:
     exchange = exchange_of(READS, short_message)
     origin = Origin("recorded", date="2026-11-21")
     started = process_time()
-    journal = JournalWriter(folder / "journal.yaml", lambda _: (origin, guard()))
+    journal = Journal(folder / "journal.yaml", lambda _: (origin, guard()))
     journal.put(Started(1, exchange.request))
     journal.put(Answered(1, exchange.status, exchange.reason_phrase, exchange.headers))
     for at_ms, data in exchange.reads:
