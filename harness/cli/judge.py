@@ -49,12 +49,21 @@ from harness.judging.judge_results import (
     encode_results,
 )
 from harness.judging.results import Result, ResultsError, encode_item
+from harness.judging.rules import RULES
 from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, losses_of, specs_of
 from harness.project.corpus import choose, corpus_folder, fetched, read_lock
 from harness.project.folders import files_below
 from harness.project.recordings import check_number, find_recording, load_recording
-from harness.project.suite import CASSETTES, is_of_suite, suite_name
+from harness.project.suite import (
+    CASSETTES,
+    Members,
+    frozen_name,
+    is_of_suite,
+    members,
+    read_frozen,
+    suite_name,
+)
 from harness.providers import PROVIDERS
 from harness.report import JUNIT, Header, ReportError, Run, compare_runs, render_index, render_junit
 from harness.report.annotations import NAME as ANNOTATIONS
@@ -83,6 +92,7 @@ RED: Final = 1
 NOTHING: Final = 2
 """The exit status if nothing was compared."""
 MOST_JOBS: Final = 64
+MOST_NAMES: Final = 5
 NO_ANSWER: Final = "no exchange has an answer of a model"
 
 
@@ -122,6 +132,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=(
             "recordings, folders, or names of cassettes such as gemini-api/text; PATH:N is only"
             " exchange N (default: the suite of the package)"
+        ),
+    )
+    parser.add_argument(
+        "--suite",
+        metavar="VERSION",
+        help=(
+            "judge by the cassettes and questions of a frozen version of the suite, such as"
+            " 2026.11, that the package still has unchanged (default: the suite of the package)"
         ),
     )
     parser.add_argument(
@@ -242,8 +260,9 @@ def _judge(parsed: argparse.Namespace) -> int:
         return _merge(documents, parsed)
     baseline = _read_baseline(parsed.baseline) if parsed.baseline else None
     declared = declared_of(parsed.losses)
-    asked = _questions(parsed.questions)
-    items, left_out = _items_and_skipped(parsed)
+    chosen = _chosen_suite(parsed)
+    asked = _questions(parsed.questions, chosen)
+    items, left_out = _items_and_skipped(parsed, chosen)
     skipped = mask().value(left_out)
     results: list[AdapterResults] = []
     with ExitStack() as stack:
@@ -266,7 +285,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         file = stack.enter_context(ResultsFile(parsed.json, planned, skipped))
         try:
             for plan, adapters in zip(plans, named, strict=True):
-                results.append(_judge_one(plan, adapters, file, parsed.cuts, asked))
+                results.append(_judge_one(plan, adapters, file, parsed, asked))
         except KeyboardInterrupt:
             kept = f"; {parsed.json} has them" if parsed.json else ""
             note(f"interrupted: {file.cells:,} of {plural(file.total, 'cell')} were judged{kept}")
@@ -299,7 +318,7 @@ def _judge_one(
     plan: _Plan,
     adapters: Sequence[Adapter],
     file: ResultsFile,
-    cuts: Sequence[JudgedCuts],
+    parsed: argparse.Namespace,
     asked: _Asked,
 ) -> AdapterResults:
     first, planned, items = adapters[0], plan.planned, plan.items
@@ -307,11 +326,11 @@ def _judge_one(
     first_turns: FirstTurns = {}
     day = datetime.now(UTC).date().isoformat()
     secrets = mask()
-    unmasked = AdapterResults(
-        planned.name, planned.target, first.version(), planned.argument, day, folder=_folder()
-    )
+    named = (planned.name, planned.target, first.version(), planned.argument, day)
+    unmasked = AdapterResults(*named, folder=_folder(), rules=RULES)
     if any(is_of_suite(item.cassette) for item in items):
-        unmasked = with_fields(unmasked, suite=suite_name())
+        suite = frozen_name(parsed.suite) if parsed.suite else suite_name()
+        unmasked = with_fields(unmasked, suite=suite)
     blank = secrets.value(unmasked)
     file.begin(blank)
 
@@ -319,7 +338,7 @@ def _judge_one(
         return rows if LOGS.shown else with_progress(rows, name, "exchanges", total)
 
     cells, second_turn = [], []
-    answered = judge_items(items, adapters, use, cuts, first_turns)
+    answered = judge_items(items, adapters, use, parsed.cuts, first_turns)
     for judged in bar(answered, first.name, len(items)):
         cell = secrets.value(judged)
         file.add(cell)
@@ -378,9 +397,52 @@ class _Asked:
         return (*questions, *(fault.name for fault in self.faults))
 
 
-def _questions(names: Sequence[str] | None) -> _Asked:
+@dataclass(frozen=True, slots=True)
+class _ChosenSuite:
+    """The members of ``--suite`` that the package still has unchanged."""
+
+    version: str
+    kept: Members
+
+    def has_question(self, name: str) -> bool:
+        return name in self.kept.questions
+
+
+def _chosen_suite(parsed: argparse.Namespace) -> _ChosenSuite | None:
+    """Return the frozen suite of ``--suite``; print what it had besides, and what the suite of the
+    package has that it had not. Raises `ReportError`.
+    """
+    if not parsed.suite:
+        return None
+    if parsed.cassettes or parsed.corpus is not None:
+        raise ReportError("--suite names all cassettes: omit --cassettes and --corpus")
+    try:
+        frozen = read_frozen(parsed.suite)
+    except ValueError as error:
+        raise ReportError(f"--suite: {error}") from None
+    now = members()
+    lost, added = frozen.without(now), now.without(frozen)
+    if lost:
+        note(f"suite {parsed.suite}: not judged, because changed or gone: {_members_text(lost)}")
+    if added:
+        note(f"suite {suite_name()} would add to {parsed.suite}: {_members_text(added)}")
+    return _ChosenSuite(parsed.suite, frozen.without(lost))
+
+
+def _members_text(members: Members) -> str:
+    """Return the numbers and the first names of cassettes and questions."""
+    texts = []
+    for noun, names in (("cassette", members.cassettes), ("question", members.questions)):
+        if names:
+            more = ", …" if len(names) > MOST_NAMES else ""
+            first = ", ".join(sorted(names)[:MOST_NAMES])
+            texts.append(f"{plural(len(names), noun)} ({first}{more})")
+    return " and ".join(texts)
+
+
+def _questions(names: Sequence[str] | None, chosen: _ChosenSuite | None) -> _Asked:
     """Return the questions with these names, about requests and about a service that fails; all, if
-    none is given. Raises `ReportError`.
+    none is given. ``chosen``: a frozen suite, whose questions are asked. Raises `ReportError`.
     """
     if names == ["none"]:
         return _Asked()
@@ -393,7 +455,7 @@ def _questions(names: Sequence[str] | None) -> _Asked:
 
         questions |= {name: question for name, (question, _) in questions_of(roots).items()}
     faults = {fault.name: fault for fault in SERVICE_FAULTS}
-    known = [*questions, *faults]
+    known = [name for name in (*questions, *faults) if not chosen or chosen.has_question(name)]
     for name in names or ():
         if name not in known:
             near = get_close_matches(name, known, 1)
@@ -602,7 +664,7 @@ def declared_of(given: Sequence[str]) -> Losses:
 
 
 def _items_and_skipped(
-    parsed: argparse.Namespace,
+    parsed: argparse.Namespace, chosen: _ChosenSuite | None
 ) -> tuple[list[JudgedExchange], list[Unjudged]]:
     """Return the exchanges to judge and the files that are skipped; print the reasons. Questions
     that the user names are judged without an exchange, unless recordings are named too. Raises
@@ -615,7 +677,8 @@ def _items_and_skipped(
     if parsed.questions not in (None, ["none"]) and not named:
         return [], []
     if parsed.cassettes or parsed.corpus is None:
-        items, skipped = read_items(parsed.cassettes)
+        names = list(chosen.kept.cassettes) if chosen else parsed.cassettes
+        items, skipped = read_items(names)
     if parsed.corpus is not None:
         _add_files("--corpus", _corpus_files(parsed.corpus), None, items, skipped)
     for left_out in skipped:

@@ -50,6 +50,8 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """
     suite: str = ""
     """Version and digest of the suite, if recordings of it were judged."""
+    rules: int = 0
+    """The version of the rules; 0 in results of an earlier package."""
 
     @property
     def sections(self) -> dict[str, list[Result]]:

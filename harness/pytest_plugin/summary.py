@@ -17,6 +17,7 @@ from harness.cassettes.redaction.secrets import mask
 from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.judge import NOTHING_EXPECTED
 from harness.judging.results import VERDICTS, Result, decode, encode
+from harness.judging.rules import RULES
 from harness.project.folders import yaml_files
 from harness.project.identity import commit_of, project_name
 from harness.project.project import kind_of
@@ -173,10 +174,14 @@ def _judged(results: Sequence[Result], config: pytest.Config, day: str) -> list[
     project, used = project_of(config), {result.adapter for result in results}
     with masked_prints(config):
         return [
-            mask().value(Judged(name, target=named.target, version=adapter.version(), day=day))
+            mask().value(_judged_adapter(name, named.target, adapter.version(), day))
             for name, named in project.adapters.items()
             if name in used and name not in CLIENTS and (adapter := project.adapter(name))
         ]
+
+
+def _judged_adapter(name: str, target: str, version: str, day: str) -> Judged:
+    return Judged(name, target=target, version=version, day=day, rules=RULES)
 
 
 def with_filled(encoded: str, filled: Filled) -> str:

@@ -130,10 +130,11 @@ def _has_unasked(cells: Sequence[Result]) -> bool:
 
 
 def title_of(adapter: AdapterResults) -> str:
-    """Return name, version and target of an adapter, and the suite on which it was judged."""
+    """Return name, version and target of an adapter, and the suite and rules of its verdicts."""
     target = f" ({adapter.target})" if adapter.target != adapter.name else ""
     suite = f", suite {adapter.suite}" if adapter.suite else ""
-    return f"{adapter.name}, version {adapter.version}{target}{suite}"
+    rules = f", rules {adapter.rules}" if adapter.rules else ""
+    return f"{adapter.name}, version {adapter.version}{target}{suite}{rules}"
 
 
 def matrix_lines(cells: Sequence[Result]) -> list[str]:

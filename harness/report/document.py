@@ -88,6 +88,8 @@ class Judged(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """The declared losses that no cell shows."""
     suite: str = ""
     """The suite whose recordings were judged."""
+    rules: int = 0
+    """The version of the rules; 0 if it is not known."""
 
 
 class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -137,6 +137,7 @@ def _judged(key: str, adapter: AdapterResults) -> Judged:
         adapter.folder,
         adapter.unused_losses,
         adapter.suite,
+        adapter.rules,
     )
 
 

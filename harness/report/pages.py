@@ -142,6 +142,15 @@ def suite_of(header: Header) -> str:
     return suites.pop() if len(suites) == 1 else ""
 
 
+def _suite_and_rules(header: Header) -> list[str]:
+    rules = {adapter.rules for adapter in header.judged} - {0}
+    suite = suite_of(header)
+    return [
+        *([f"suite {suite}"] if suite else []),
+        *(f"rules {number}" for number in rules if len(rules) == 1),
+    ]
+
+
 def index_page(cells: Sequence[PlacedResult], header: Header, names: ReportNames) -> dict[str, Any]:
     """Return the values of ``index.html``: of a run with cases, of a run of ``harness judge``, or
     of both.
@@ -154,12 +163,12 @@ def index_page(cells: Sequence[PlacedResult], header: Header, names: ReportNames
         else {}
     )
     title = title_of(header)
-    suite = f"suite {suite_of(header)}" if suite_of(header) else ""
+    notes = (header.ran, header.commit[:12], *_suite_and_rules(header))
     return {
         **NOTHING,
         "title": title,
         "heading": title,
-        "heading_note": ", ".join(filter(None, (header.ran, header.commit[:12], suite))),
+        "heading_note": ", ".join(filter(None, notes)),
         "sentences": _judged_sentences(cells, header, by_facts),
         "noun": "cell",
         "tables": tables(by_facts),

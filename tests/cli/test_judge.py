@@ -21,7 +21,8 @@ from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
 from harness.cli.named_adapter import open_adapter
 from harness.judging.judge_results import decode_results
-from harness.project.suite import suite_name
+from harness.judging.rules import RULES
+from harness.project.suite import Members, frozen_name, members, read_suite_lock, suite_name
 from tests.cli.project import write
 
 URL = (
@@ -76,7 +77,7 @@ def test_a_loss_is_a_sentence_with_wire_native_event_and_command(
     target = shim('"STOP"', "says_stop")
     assert main(["judge", target, "--cassettes", "answers.yaml"]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "says-stop, version unknown (says_stop:replay)",
+        f"says-stop, version unknown (says_stop:replay), rules {RULES}",
         "",
         "Documented wire: 0 of 1 cell passed, 1 failed",
         "            kept    lost",
@@ -519,7 +520,40 @@ def test_results_name_the_suite_if_recordings_of_it_are_judged(
     target = shim(ITS_OWN)
     assert main(["judge", target, "--cassettes", "answers.yaml", "--json", "own.json"]) == 0
     assert "suite" not in judged("own.json")[0]
+    assert judged("own.json")[0]["rules"] == RULES
     main(["judge", "art", "--cassettes", "gemini-api/text:1", "--json", "j.json", "--report", "r"])
     assert judged("j.json")[0]["suite"] == judged("r/judge.json")[0]["suite"] == suite_name()
-    assert f"art, version {__version__}, suite {suite_name()}\n" in capsys.readouterr().out
-    assert f"suite {suite_name()}</small></h1>" in Path("r/index.html").read_text()
+    title = f"art, version {__version__}, suite {suite_name()}, rules {RULES}\n"
+    assert title in capsys.readouterr().out
+    assert f"suite {suite_name()}, rules {RULES}</small></h1>" in Path("r/index.html").read_text()
+
+
+def test_a_frozen_suite_is_judged_by_what_is_still_there(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, (version, *_) = members(), read_suite_lock().frozen
+    same = {name: now.cassettes[name] for name in ("gemini-api/text", "openai/text")}
+    changed = {"gemini-api/usage": "0" * 12, "gemini-api/gone": "1" * 12}
+    frozen = Members({**same, **changed}, {"settings-zero": now.questions["settings-zero"]})
+    monkeypatch.setattr("harness.cli.judge.read_frozen", lambda _: frozen)
+    main(["judge", "ag-ui", "--suite", version, "--json", "j.json"])
+    (adapter,) = judged("j.json")
+    assert {cell["cassette"] for cell in adapter["cells"]} == same.keys()
+    asked = {cell["cassette"] for cell in adapter["questions"]}
+    assert {name.rpartition("/")[2] for name in asked} == {"settings-zero"}
+    assert adapter["suite"] == frozen_name(version)
+    lost, added = capsys.readouterr().err.splitlines()[:2]
+    assert lost.endswith(
+        "not judged, because changed or gone: 2 cassettes (gemini-api/gone, gemini-api/usage)"
+    )
+    assert f"suite {suite_name()} would add to {version}: " in added
+    assert f"{len(now.cassettes) - 2} cassettes (" in added
+    assert f"{len(now.questions) - 1} questions (" in added
+
+
+def test_a_frozen_suite_is_named_alone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "ag-ui", "--suite", "1999.01"]) == 2
+    assert "--suite: no suite 1999.01 was frozen" in capsys.readouterr().err
+    version = next(iter(read_suite_lock().frozen))
+    assert main(["judge", "ag-ui", "--suite", version, "--cassettes", "gemini-api/text"]) == 2
+    assert "--suite names all cassettes: omit --cassettes" in capsys.readouterr().err

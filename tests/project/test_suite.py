@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from harness.project import suite
-from harness.project.suite import SuiteLock, read_suite_lock, suite_digest
+from harness.project.suite import (
+    Frozen,
+    SuiteLock,
+    members,
+    read_frozen,
+    read_suite_lock,
+    suite_digest,
+)
 from tests.suite_lock import frozen, renewed
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +33,9 @@ def test_the_suite_of_a_checkout_is_the_folders_of_the_repository() -> None:
 def test_the_lock_has_the_digest_of_the_suite() -> None:
     lock = read_suite_lock()
     assert suite_digest() == lock.digest, "cassettes or specs have changed: run `make suite`"
-    assert lock.frozen.get(lock.version, lock.digest) == lock.digest
+    if kept := lock.frozen.get(lock.version):
+        assert kept.digest == lock.digest
+        assert members() == read_frozen(lock.version)
     assert suite.suite_name() == f"{lock.version} ({lock.digest[:12]})"
 
 
@@ -50,12 +59,29 @@ def test_the_digest_changes_with_each_path_and_byte(tmp_path: Path) -> None:
 def test_a_frozen_version_never_changes() -> None:
     open_lock = SuiteLock("2026.11", "aa", 1)
     assert renewed(open_lock, "bb", 2, "2026.12") == SuiteLock("2026.11", "bb", 2)
-    closed = frozen(open_lock)
+    closed = frozen(open_lock, 1, "ledger")
     assert renewed(closed, "aa", 1, "2026.12") == closed
     after = renewed(closed, "bb", 2, "2026.11")
-    assert after == SuiteLock("2026.11.1", "bb", 2, {"2026.11": "aa"})
+    assert after == SuiteLock("2026.11.1", "bb", 2, {"2026.11": Frozen("aa", 1, "ledger")})
     assert renewed(closed, "bb", 2, "2026.12").version == "2026.12"
-    assert renewed(frozen(after), "cc", 2, "2026.11").version == "2026.11.2"
+    assert renewed(frozen(after, 1, "ledger"), "cc", 2, "2026.11").version == "2026.11.2"
+
+
+def test_other_verdicts_need_another_version_of_the_rules() -> None:
+    closed = frozen(SuiteLock("2026.11", "aa", 1), 1, "ledger")
+    later = renewed(closed, "bb", 2, "2026.12")
+    with pytest.raises(ValueError, match=r"other verdicts than suite 2026\.11.*raise RULES"):
+        frozen(later, 1, "other")
+    assert frozen(later, 2, "other").frozen["2026.12"] == Frozen("bb", 2, "other")
+
+
+def test_each_frozen_version_has_its_members() -> None:
+    frozen_versions = set(read_suite_lock().frozen)
+    assert {path.stem for path in suite.FROZEN.glob("*.json")} == frozen_versions
+    for version in frozen_versions:
+        assert read_frozen(version).cassettes["gemini-api/text"]
+    with pytest.raises(ValueError, match=r"no suite 1999\.01 was frozen; the frozen versions are"):
+        read_frozen("1999.01")
 
 
 def test_only_the_project_of_the_suite_has_its_version(tmp_path: Path) -> None:
