@@ -28,7 +28,7 @@ from harness.facts import RUN, error_finding
 from harness.facts import Finding as Red
 from harness.judging.aspect_run import JudgedCuts
 from harness.judging.judge_results import AdapterResults, decode_results
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.report.aspect_counts import command_of
 from harness.stream.printable import plural
 
@@ -132,14 +132,14 @@ class Finding:
     prints: str = ""
     kind: str = ""
     no_program: str = ""
-    shown: list[tuple[AdapterResults, Result, Red]] = field(default_factory=list)
+    shown: list[tuple[AdapterResults, Row, Red]] = field(default_factory=list)
 
     def concerns(self, adapter: str) -> bool:
         """Whether it is about an adapter: a pattern names it, or its newest version."""
         names = {adapter, newest(adapter)}
         return any(fnmatchcase(name, pattern) for name in names for pattern in self.adapters)
 
-    def fits(self, adapter: str, cell: Result, red: Red, second_turn: bool) -> bool:
+    def fits(self, adapter: str, cell: Row, red: Red, second_turn: bool) -> bool:
         """Whether the finding explains a red aspect of a cell, or its error."""
         given = [*Red(red.subject, red.verdict, adapter=red.adapter).values(), red.place.adapter]
         return (
@@ -253,7 +253,7 @@ def prototype_rows(
 
 def reds(
     adapters: Sequence[AdapterResults],
-) -> Iterator[tuple[AdapterResults, Result, Red, bool]]:
+) -> Iterator[tuple[AdapterResults, Row, Red, bool]]:
     """The red aspects of the documented wire, and whether each is of the second turn; also the
     cells whose adapter could not be judged.
     """
@@ -289,7 +289,7 @@ class AdapterFindings:
         return self.entries.get(self.results.name) or self.entries.get(self.name, {})
 
     @cached_property
-    def shown(self) -> list[tuple[Finding, list[tuple[Result, Red]]]]:
+    def shown(self) -> list[tuple[Finding, list[tuple[Row, Red]]]]:
         """Each finding, with the cells and reds that show it."""
         shown = [
             (finding, [(cell, red) for of, cell, red in finding.shown if of is self.results])
@@ -349,7 +349,7 @@ class AdapterFindings:
             )
         return "\n".join(parts)
 
-    def _program(self, finding: Finding, cells: Sequence[Result]) -> str:
+    def _program(self, finding: Finding, cells: Sequence[Row]) -> str:
         """The line of the program of a finding, or of the reason why there is none."""
         kind, answer = reproduction(finding, cells)
         program = self.program_for(kind, answer)
@@ -361,7 +361,7 @@ class AdapterFindings:
         return f"    {Path(program).name}, {named} {answer}{prints}\n"
 
 
-def reproduction(finding: Finding, cells: Sequence[Result]) -> tuple[str, str]:
+def reproduction(finding: Finding, cells: Sequence[Row]) -> tuple[str, str]:
     """The kind of the program that shows a finding, and the recorded answer for it: a whole stream
     if there is one, else a cut one.
     """

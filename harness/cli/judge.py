@@ -48,7 +48,7 @@ from harness.judging.judge_results import (
     decode_results,
     encode_results,
 )
-from harness.judging.results import Result, ResultsError, encode_item
+from harness.judging.rows import ResultsError, Row, encode_item
 from harness.judging.rules import RULES
 from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, losses_of, specs_of
@@ -334,7 +334,7 @@ def _judge_one(
     blank = secrets.value(unmasked)
     file.begin(blank)
 
-    def bar(rows: Iterator[Result], name: str, total: int) -> Iterator[Result]:
+    def bar(rows: Iterator[Row], name: str, total: int) -> Iterator[Row]:
         return rows if LOGS.shown else with_progress(rows, name, "exchanges", total)
 
     cells, second_turn = [], []
@@ -473,7 +473,7 @@ def _asked_items(
     adapter: Adapter,
     asked: _Asked,
     items: Sequence[JudgedExchange],
-    cells: Sequence[Result],
+    cells: Sequence[Row],
 ) -> list[AskedItem]:
     """Return the questions for the wires that the adapter requests: those of the cells that were
     run; without an exchange to judge, those that the adapter names.
@@ -497,14 +497,14 @@ def _asked_items(
     ]
 
 
-def _without_cause(cells: Sequence[Result]) -> list[Result]:
+def _without_cause(cells: Sequence[Row]) -> list[Row]:
     """Return the cells without those that have another common cause than their wire."""
     causes = Findings(cells).causes
     caused = {cell.place for cause in causes if not cause.is_wire for cell in cause.cells}
     return [cell for cell in cells if cell.place not in caused]
 
 
-def _unread_wires(items: Sequence[JudgedExchange], cells: Sequence[Result]) -> Mapping[str, int]:
+def _unread_wires(items: Sequence[JudgedExchange], cells: Sequence[Row]) -> Mapping[str, int]:
     """Return the wires without any kept text, each with the number of its answers with text. There
     are none if no text of another wire is kept.
     """
@@ -829,7 +829,7 @@ class ResultsFile:
         comma, self._comma, self._closing = self._comma, b"", b"]}"
         self._write(comma + head + b',"cells":[')
 
-    def add(self, cell: Result) -> None:
+    def add(self, cell: Row) -> None:
         """Write one cell."""
         self.cells += 1
         comma, self._comma = self._comma, b",\n"

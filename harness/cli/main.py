@@ -190,7 +190,7 @@ COMMANDS: Final = {
 FAULTS: Final = (
     "harness.cassettes:CassetteError",
     "harness.adapters:AdapterError",
-    "harness.judging.results:ResultsError",
+    "harness.judging.rows:ResultsError",
     "harness.sweep.stream:SweepError",
     "harness.pipeline.replay:ReplayError",
     "harness.report:ReportError",

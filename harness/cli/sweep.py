@@ -18,7 +18,7 @@ from harness.cassettes.redaction.masked_output import masked_output
 from harness.cassettes.redaction.secrets import mask
 from harness.dialects import DEFAULT_DIALECT
 from harness.judging.laws import LAWS
-from harness.judging.results import VERDICTS
+from harness.judging.rows import VERDICTS
 from harness.project.configuration import adapters_of
 from harness.project.recordings import find_path
 from harness.report.sweep_page import PAGE, most_frequent, sweep_page

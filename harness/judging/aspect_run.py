@@ -47,7 +47,7 @@ from .decide import decide
 from .excerpts import Excerpts, at_next_message, excerpts_of_answer, excerpts_of_request
 from .excuses import excuse
 from .reading import Reading
-from .results import Evidence, Result
+from .rows import Evidence, ExchangeRow
 from .wire_properties import properties_of
 
 
@@ -99,7 +99,7 @@ def judge_items(
     use: LossUse,
     cuts: Sequence[JudgedCuts] = (),
     first_turns: FirstTurns | None = None,
-) -> Iterator[Result]:
+) -> Iterator[ExchangeRow]:
     """Judge every exchange, in order, with each of the ``cuts``. A cell has the worst result. Two
     cuts at the same places are judged only once. Without ``cuts``, the reads are as recorded; but
     of the streams of which no read ends inside a message, one of each shape is cut into pieces.
@@ -110,13 +110,13 @@ def judge_items(
     in_pieces = {*_one_of_each_shape(items)} if not cuts else set()
     first_turns = {} if first_turns is None else first_turns
 
-    def judge(item: JudgedExchange, adapter: Adapter) -> Result:
+    def judge(item: JudgedExchange, adapter: Adapter) -> ExchangeRow:
         first: JudgedCuts = "pieces" if item.place in in_pieces else "recorded"
         chosen = cuts or (first,)
         recuts = {cut: _recut(item.exchange, cut) for cut in reversed(chosen)}
         first_of = {_places(exchange): cut for cut, exchange in recuts.items()}
 
-        def judged(cut: JudgedCuts) -> Result:
+        def judged(cut: JudgedCuts) -> ExchangeRow:
             judgement = _judge(item, adapter, use, recuts[cut])
             transcript = judgement.transcript
             if cut == "recorded" and transcript is not None and transcript.account is None:
@@ -186,11 +186,11 @@ def _outline(transcript: Transcript) -> Transcript:
     return dataclasses.replace(transcript, entries=tuple(entries))
 
 
-def _result(judgement: ExchangeJudgement, reading: Reading) -> Result:
+def _result(judgement: ExchangeJudgement, reading: Reading) -> ExchangeRow:
     """Return the result of a judgement, with evidence for each red aspect."""
     exchange, transcript = reading.exchange, judgement.transcript or Transcript()
     findings = at_next_message(judgement.findings, reading, transcript)
-    blank = Result(
+    blank = ExchangeRow(
         "error",
         cassette=judgement.cassette,
         exchange=judgement.number,
@@ -211,7 +211,9 @@ def _result(judgement: ExchangeJudgement, reading: Reading) -> Result:
     return _with_findings(blank, findings, excerpts)
 
 
-def _with_findings(blank: Result, findings: Sequence[Finding], excerpts: Excerpts) -> Result:
+def _with_findings(
+    blank: ExchangeRow, findings: Sequence[Finding], excerpts: Excerpts
+) -> ExchangeRow:
     """Return the result with its verdict and findings. A variant of the wire keeps the verdict of
     its findings; its block says that it is not red.
     """
@@ -243,7 +245,7 @@ def _places(exchange: Exchange) -> tuple[int, ...]:
     return tuple(len(data) for _, data in exchange.reads if data)
 
 
-def _at_borders(cell: Result, whole: ExchangeJudgement, cut: JudgedCuts) -> Result:
+def _at_borders(cell: ExchangeRow, whole: ExchangeJudgement, cut: JudgedCuts) -> ExchangeRow:
     """Return the result. The findings that are not red when the answer comes in one read say so."""
     if whole.error:
         return cell
@@ -257,7 +259,7 @@ def _at_borders(cell: Result, whole: ExchangeJudgement, cut: JudgedCuts) -> Resu
     return replace(cell, findings=tuple(findings))
 
 
-def _worse(cell: Result, other: Result, cut: JudgedCuts) -> Result:
+def _worse(cell: ExchangeRow, other: ExchangeRow, cut: JudgedCuts) -> ExchangeRow:
     """Return the result, and the aspects that are red only with another cut."""
     if cell.verdict == "error":
         return cell
@@ -306,7 +308,7 @@ def judge_second_turns(
     adapters: Sequence[Adapter],
     use: LossUse | None = None,
     first_turns: FirstTurns | None = None,
-) -> Iterator[Result]:
+) -> Iterator[ExchangeRow]:
     """Judge the request that follows each answer. `items_with_second_turn` has the items. The
     declared losses are added to ``use``. A first turn that is not in ``first_turns`` is run.
     """
@@ -330,10 +332,10 @@ def _goes_on(item: JudgedExchange) -> bool:
 
 def _judge_second_turn(
     item: JudgedExchange, adapter: Adapter, use: LossUse, first_turns: FirstTurns
-) -> Result:
+) -> ExchangeRow:
     assert adapter.second_request is not None  # see judge_second_turns
     reading = item.reading
-    blank = Result(
+    blank = ExchangeRow(
         "error",
         cassette=item.cassette,
         exchange=item.number,
@@ -465,11 +467,11 @@ def _is_red(findings: Mapping[SecondTurnAspect, Finding], aspect: SecondTurnAspe
     return aspect in findings and findings[aspect].red
 
 
-def _unjudged(blank: Result, message: str, group: str = "") -> Result:
+def _unjudged(blank: ExchangeRow, message: str, group: str = "") -> ExchangeRow:
     return _with_findings(blank, [error_finding(message, group)], {})
 
 
-def _not_asked(blank: Result, aspect: str, reason: str) -> Result:
+def _not_asked(blank: ExchangeRow, aspect: str, reason: str) -> ExchangeRow:
     return _with_findings(blank, [Finding(aspect, "not_asked", "skipped", adapter=reason)], {})
 
 
@@ -518,8 +520,8 @@ def _is_error(transcript: Transcript | None) -> bool:
 def _spread(
     items: Sequence[JudgedExchange],
     adapters: Sequence[Adapter],
-    judge: Callable[[JudgedExchange, Adapter], Result],
-) -> Iterator[Result]:
+    judge: Callable[[JudgedExchange, Adapter], ExchangeRow],
+) -> Iterator[ExchangeRow]:
     if len(adapters) == 1:
         yield from (judge(item, adapters[0]) for item in items)
         return
@@ -529,7 +531,7 @@ def _spread(
     for adapter in adapters:
         free.put(adapter)
 
-    def run(item: JudgedExchange) -> Result:
+    def run(item: JudgedExchange) -> ExchangeRow:
         adapter = free.get()
         try:
             return judge(item, adapter)

@@ -39,7 +39,7 @@ from harness.stream.session import Session
 from .accepted import judge_request
 from .excuses import excuse
 from .reading import Reading
-from .results import Block
+from .rows import Block
 
 _OF_FEATURES: Final[Mapping[str, Sequence[Aspect]]] = {
     "logprobs": ("logprobs",),

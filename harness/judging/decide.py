@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from harness.facts import ACCEPTED, Finding
 
-from .results import Level, Verdict
+from .rows import Level, Verdict
 
 NOTHING_COMPARED: Final = "nothing was compared"
 UNREVIEWED: Final = (

@@ -34,14 +34,15 @@ from .judge import Cell, Judgement
 from .laws.judge import LawCell, LawJudgement, ready_made_case
 from .laws.law import Breach
 from .reading import Reading
-from .results import (
+from .rows import (
     MOST_READS,
+    CaseRow,
     CellLayer,
     Evidence,
     Inside,
+    LawRow,
     LayerView,
     Read,
-    Result,
     Sent,
     Stream,
 )
@@ -62,7 +63,7 @@ MAX_GREEN_LINE: Final = 90
 DIFFERS: Final = frozenset({"failed", "warning", "known-failing"})
 
 
-def with_evidence(judgement: Judgement) -> Result:
+def with_evidence(judgement: Judgement) -> CaseRow:
     """Return the result of a judgement with its evidence. There is no evidence if the cassette
     can't be read.
     """
@@ -113,7 +114,7 @@ def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
     return {aspect: finding.verdict for aspect, finding in judged.aspects.items()}
 
 
-def examine_law(cell: LawCell, judgement: LawJudgement) -> Result:
+def examine_law(cell: LawCell, judgement: LawJudgement) -> LawRow:
     """Return the result of a judged law cell. The result of a broken law has evidence: the reads of
     the stream, each layer of the answer that shows the breach, and a small case.
     """

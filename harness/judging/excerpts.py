@@ -30,7 +30,7 @@ from harness.stream.json_codec import Json
 from harness.stream.printable import printable
 
 from .reading import Reading
-from .results import LayerView
+from .rows import LayerView
 from .wire_variants import field_names
 
 SHOWN: Final = 5

@@ -10,7 +10,7 @@ from typing import Final
 
 from harness.facts import ASPECTS, Aspect, Finding
 
-from .results import Block
+from .rows import Block
 from .wire_variants import NOT_REQUESTED
 
 _ALL: Final = frozenset(ASPECTS)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from harness.facts import Finding
 from harness.stream.printable import printable, printable_lines, short_json
 
-from .results import LayerView, Result
+from .rows import LayerView, Row
 
 MAX_GIST: Final = 300
 MAX_SIDE: Final = 200
@@ -25,7 +25,7 @@ EXACT: Final = ("missing", "extra", "changed", "moved", "recut")
 """The reasons of an exact comparison, which has an expected value."""
 
 
-def explain(result: Result, place: str) -> str:
+def explain(result: Row, place: str) -> str:
     """Return the explanation of a red cell.
 
     The first line names the difference. A short summary shows only this line. The other lines are
@@ -69,7 +69,7 @@ _EMPTY: Final[Mapping[str, str]] = {
 """The words for a layer without a line."""
 
 
-def evidence_lines(result: Result, finding: Finding, argument: str) -> list[str]:
+def evidence_lines(result: Row, finding: Finding, argument: str) -> list[str]:
     """Return the lines below the sentence of a finding by facts: the line of the wire, of the
     native events or of the request, and a command that shows the finding. ``argument``: the adapter
     as ``harness judge`` names it.
@@ -100,7 +100,7 @@ def sides_of(finding: Finding) -> list[str]:
     ]
 
 
-def _views(result: Result, finding: Finding) -> Sequence[LayerView]:
+def _views(result: Row, finding: Finding) -> Sequence[LayerView]:
     """Return the excerpts of a finding. The id of a call that is lost has those of the call."""
     if result.evidence is None:
         return ()
@@ -116,7 +116,7 @@ def _line_of(view: LayerView) -> str:
     return view.lines[-1 if view.first is None else view.first - view.start]
 
 
-def judge_command(argument: str, cell: Result, finding: Finding | None = None) -> str:
+def judge_command(argument: str, cell: Row, finding: Finding | None = None) -> str:
     """Return a shell line that judges the adapter of an argument on this exchange alone, with the
     cuts that show the finding; without one, the first finding of the cell. For a question it asks
     only that.
@@ -137,7 +137,7 @@ def judge_command(argument: str, cell: Result, finding: Finding | None = None) -
     return shlex.join(words)
 
 
-def _gist(result: Result) -> str:
+def _gist(result: Row) -> str:
     if result.reason or not result.findings:
         verdict = "" if result.verdict == "failed" else f"{result.verdict}: "
         return printable_lines(f"{verdict}{result.reason}").partition("\n")[0]

@@ -16,7 +16,7 @@ from harness.facts import ACCEPTED, Aspect, Raw, Transcript
 
 from .aspects import ExchangeJudgement
 from .decide import Decision, Known, Terms, decide
-from .results import Result, Verdict
+from .rows import CaseRow, Row, Verdict
 
 NOT_COVERED: Final = "facts do not cover the features of this case"
 DIFFERS: Final[frozenset[Verdict]] = frozenset({"failed", "warning", "known-failing"})
@@ -26,12 +26,12 @@ ALWAYS: tuple[Aspect, ...] = ("needless_error", ACCEPTED)
 
 
 def result_by_facts(
-    blank: Result,
+    blank: CaseRow,
     judgement: ExchangeJudgement,
     adapter: Adapter,
     features: Sequence[tuple[str, Sequence[Aspect] | None]],
     terms: Terms,
-) -> Result:
+) -> CaseRow:
     """Return the result of a case for an adapter that states its facts. ``blank`` has the fields of
     the case. ``features`` are its features, each with its aspects. None means all aspects.
     """
@@ -112,7 +112,7 @@ def concerns(aspect: Aspect, aspects: Sequence[Aspect] | None) -> bool:
     return aspects is None or aspect in aspects
 
 
-def unshown_losses(results: Iterable[Result]) -> list[str]:
+def unshown_losses(results: Iterable[Row]) -> list[str]:
     """Return a sentence for each declared loss that concerned some cells, but that no cell
     showed.
     """
@@ -123,7 +123,7 @@ def unshown_losses(results: Iterable[Result]) -> list[str]:
     ]
 
 
-def fixed_failures(results: Iterable[Result]) -> list[str]:
+def fixed_failures(results: Iterable[Row]) -> list[str]:
     """Return a sentence for each known failure that concerned some cells, if none of them
     failed.
     """

@@ -50,7 +50,7 @@ from .decide import Known, Terms, decide
 from .facts_cells import result_by_facts
 from .invented_ids import compare_with_ids
 from .reading import Reading
-from .results import CellLayer, Result, Verdict
+from .rows import CaseRow, CellLayer, Verdict, ended
 
 LowerLayer = Literal["frames", "events"]
 
@@ -133,7 +133,7 @@ class Judgement:
     """
 
     cell: Cell
-    result: Result
+    result: CaseRow
     fixture: Fixture | None = None
     output: Output | None = None
     """None if no comparison ran."""
@@ -181,7 +181,7 @@ def judge(
             expected = expected_requests(case, expected, fixture.exchanges)
     except (CassetteError, ReplayError) as error:
         reason = f"nothing is expected yet, and {error}" if not_run else str(error)
-        return Judgement(cell, _ended(blank, "not-run" if not_run else "error", reason))
+        return Judgement(cell, ended(blank, "not-run" if not_run else "error", reason))
     blank = msgspec.structs.replace(
         blank,
         provider=fixture.provider,
@@ -189,15 +189,15 @@ def judge(
         end=fixture.exchanges[-1].end if fixture.exchanges else "unknown",
     )
     if not_run:
-        return Judgement(cell, _ended(blank, "not-run", NOTHING_EXPECTED), fixture)
+        return Judgement(cell, ended(blank, "not-run", NOTHING_EXPECTED), fixture)
     if by_facts:
         return _judge_facts(cell, fixture, adapter, blank, today)
     try:
         output = run_cell(cell, fixture, adapter, normalize)
     except AdapterError as error:
         verdict: Verdict = "not-run" if isinstance(error, AdapterMissing) else "error"
-        ended = _ended(blank, verdict, str(error))
-        return Judgement(cell, ended, fixture, exception=error.__cause__)
+        row = ended(blank, verdict, str(error))
+        return Judgement(cell, row, fixture, exception=error.__cause__)
     own = _compare(cell, fixture, adapter, expected, output.items)
     below = [layer for layer in _BELOW.get(cell.layer, ()) if case.expect.get(layer) is not None]
     if own and below:
@@ -254,7 +254,7 @@ def _compare(
 
 
 def _judge_facts(
-    cell: Cell, fixture: Fixture, adapter: Adapter | None, blank: Result, today: date | None
+    cell: Cell, fixture: Fixture, adapter: Adapter | None, blank: CaseRow, today: date | None
 ) -> Judgement:
     """Judge a cell of an adapter that states its facts. The spec has no expectation for it."""
     exchange = fixture.exchanges[0]
@@ -382,10 +382,10 @@ def layer_items(trace: Trace, layer: LowerLayer) -> list[Any]:
     return [msgspec.to_builtins(event) for event in trace.events]
 
 
-def blank_result(cell: Cell) -> Result:
+def blank_result(cell: Cell) -> CaseRow:
     """Return the result of a cell before it is judged: only its names."""
     case = cell.case
-    return Result(
+    return CaseRow(
         spec=cell.spec,
         line=case.line,
         case=case.case,
@@ -402,11 +402,6 @@ def blank_result(cell: Cell) -> Result:
         regression_of=case.regression_of,
         question=case.question or "",
     )
-
-
-def _ended(blank: Result, verdict: Verdict, reason: str) -> Result:
-    """Return the result of a cell without a comparison."""
-    return msgspec.structs.replace(blank, verdict=verdict, reason=reason)
 
 
 def _terms(cell: Cell, today: date | None) -> Terms:

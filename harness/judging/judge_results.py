@@ -1,4 +1,4 @@
-"""The results of ``harness judge`` as plain data: a `Result` for each adapter and exchange.
+"""The results of ``harness judge`` as plain data: a `Row` for each adapter and exchange.
 
 A report can be made from this document later, on another machine. Its first member is the plan of
 the run, so a run that was killed can be read, and shows which cells it did not judge.
@@ -6,7 +6,7 @@ the run, so a run that was killed can be read, and shows which cells it did not 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Final, get_args
 
@@ -15,13 +15,21 @@ from msgspec.structs import replace
 
 from harness.stream.printable import plural
 
-from .results import Block, Result, ResultsError, decode_as, encode_item, unjudged
+from .rows import (
+    Block,
+    ExchangeRow,
+    QuestionRow,
+    ResultsError,
+    Row,
+    RowKind,
+    decode_as,
+    encode_item,
+    unjudged,
+)
 
 UNKNOWN: Final = "unknown"
 """The version of an adapter that was not asked for it."""
 ENDED: Final = "the run ended before this cell was judged"
-_OF_QUESTIONS: Final = ("questions/", "faults/")
-"""The beginnings of the places of rows of questions; see `harness.judging.questions`."""
 EXPECTED: Final = "expected the JSON file that `harness judge --json` writes"
 
 
@@ -37,13 +45,13 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """The date on which it was judged, YYYY-MM-DD."""
     unused_losses: tuple[str, ...] = ()
     """The declared losses that concern some cells, but that no cell shows."""
-    cells: tuple[Result, ...] = ()
-    second_turn: tuple[Result, ...] = ()
+    cells: tuple[ExchangeRow, ...] = ()
+    second_turn: tuple[ExchangeRow, ...] = ()
     asked: tuple[str, ...] | None = None
     """In the file of a run: the places of all rows of questions; None if the run ended before they
     were planned, because they depend on the cells.
     """
-    questions: tuple[Result, ...] = ()
+    questions: tuple[QuestionRow, ...] = ()
     """The rows of the questions about its requests."""
     folder: str = ""
     """The folder in which it was judged, relative to the root of its repository; "" for the root.
@@ -54,7 +62,7 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """The version of the rules; 0 in results of an earlier package."""
 
     @property
-    def sections(self) -> dict[str, list[Result]]:
+    def sections(self) -> dict[str, Sequence[Row]]:
         """The cells by section: ``documented``, ``variant``, and their second turns ``second_turn``
         and ``second_turn_of_variants``; then ``questions``.
         """
@@ -62,15 +70,15 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
             ("documented", "variant"): self.cells,
             ("second_turn", "second_turn_of_variants"): self.second_turn,
         }
-        by_block = {
+        by_block: dict[str, Sequence[Row]] = {
             name: [cell for cell in cells if cell.block == block]
             for names, cells in sections.items()
             for name, block in zip(names, get_args(Block), strict=True)
         }
-        return {**by_block, "questions": [*self.questions]}
+        return {**by_block, "questions": self.questions}
 
     @property
-    def all_cells(self) -> tuple[Result, ...]:
+    def all_cells(self) -> tuple[Row, ...]:
         """The cells of both turns, and the questions."""
         return (*self.cells, *self.second_turn, *self.questions)
 
@@ -117,7 +125,7 @@ class JudgeResults(Struct, frozen=True, forbid_unknown_fields=True):
     skipped: tuple[Unjudged, ...] = ()
 
     @property
-    def cells(self) -> list[Result]:
+    def cells(self) -> list[Row]:
         """The cells of all adapters."""
         return [cell for adapter in self.adapters for cell in adapter.all_cells]
 
@@ -190,26 +198,44 @@ def decode_results(data: bytes, name: str) -> JudgeResults:
             replace(
                 adapter,
                 asked=None,
-                questions=(*rows, *(_missing(places, rows, name) if places else ())),
-                cells=(*adapter.cells, *_missing(planned.cells, adapter.cells, name)),
-                second_turn=(
-                    *adapter.second_turn,
-                    *_missing(planned.second_turn, adapter.second_turn, name),
-                ),
+                questions=_whole(places, rows, _question, name) if places else rows,
+                cells=_whole(planned.cells, adapter.cells, _exchange, name),
+                second_turn=_whole(planned.second_turn, adapter.second_turn, _exchange, name),
             )
         )
     return JudgeResults(tuple(adapters), document.skipped)
 
 
-def _missing(planned: Sequence[str], cells: Sequence[Result], name: str) -> Iterator[Result]:
-    """Yield the planned cells without a result. Cells are judged in the order of the plan."""
-    for place, cell in zip_longest(planned, cells):
-        if cell is None:
+def _whole(
+    planned: Sequence[str],
+    rows: Sequence[RowKind],
+    blank: Callable[[str, int], RowKind],
+    name: str,
+) -> tuple[RowKind, ...]:
+    """Return the rows, with an error for each planned one that the run did not reach. Rows are
+    judged in the order of the plan.
+    """
+    whole = list(rows)
+    for place, row in zip_longest(planned, rows):
+        if row is None:
             cassette, _, number = place.rpartition(":")
-            blank = Result("error", cassette=cassette, exchange=int(number), block="documented")
-            if cassette.startswith(_OF_QUESTIONS):
-                question = cassette.rpartition("/")[2]
-                blank = replace(blank, case=question, question=question, turn="question")
-            yield unjudged(blank, ENDED)
-        elif cell.place != place:
-            raise ResultsError(f"{name}: the plan does not have the cell {cell.place}; {EXPECTED}")
+            whole.append(unjudged(blank(cassette, int(number)), ENDED))
+        elif row.place != place:
+            raise ResultsError(f"{name}: the plan does not have the cell {row.place}; {EXPECTED}")
+    return tuple(whole)
+
+
+def _exchange(cassette: str, number: int) -> ExchangeRow:
+    return ExchangeRow("error", cassette=cassette, exchange=number, block="documented")
+
+
+def _question(place: str, number: int) -> QuestionRow:
+    question = place.rpartition("/")[2]
+    return QuestionRow(
+        "error",
+        cassette=place,
+        exchange=number,
+        block="documented",
+        case=question,
+        question=question,
+    )

@@ -11,7 +11,7 @@ from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
 
 from .reading import Reading
-from .results import PropertyKind, WireProperty
+from .rows import PropertyKind, WireProperty
 from .wire_variants import field_names
 
 MAX_FIELDS: Final = 200

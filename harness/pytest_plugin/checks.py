@@ -12,7 +12,7 @@ from harness.dialects import DIALECTS
 from harness.facts import ASPECTS, REQUESTS
 from harness.judging.facts_cells import matches
 from harness.judging.questions.question import own_questions
-from harness.judging.results import ResultsError
+from harness.judging.rows import ResultsError
 from harness.project.project import Project
 from harness.project.questions import questions_of
 from harness.providers import PROVIDERS

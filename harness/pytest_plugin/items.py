@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.explain import explain
-from harness.judging.results import VERDICTS, Result, Verdict, brief, encode
+from harness.judging.rows import VERDICTS, Row, Verdict, brief, encode
 from harness.stream.printable import printable, printable_lines
 
 from .failures import HarnessFailure, HarnessWarning
@@ -24,9 +24,9 @@ _GREEN: Final[tuple[Verdict, ...]] = ("passed", "not-carried")
 class ResultItem(pytest.Item):
     """An item with a result for the report. The output of a red item is only its result."""
 
-    result: Result | None = None
+    result: Row | None = None
 
-    def keep(self, result: Result, *options: str) -> Result:
+    def keep(self, result: Row, *options: str) -> Row:
         """Keep the result of this item without secrets, and return it. ``options`` are additional
         options of its command. If no report is written, a cell that passes is kept `brief`.
         """
@@ -44,7 +44,7 @@ class ResultItem(pytest.Item):
 
     def conclude(
         self,
-        result: Result,
+        result: Row,
         cause: BaseException | None,
         *,
         strict: bool = False,
@@ -72,7 +72,7 @@ class ResultItem(pytest.Item):
                 last = f"\n{way_out}" if way_out else ""
                 raise HarnessFailure(text + shown + last) from cause
 
-    def line_of(self, result: Result) -> int:
+    def line_of(self, result: Row) -> int:
         """Return the line of the result in the file of the item."""
         return 1
 

@@ -18,7 +18,7 @@ from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.judge import Cell, blank_result
 from harness.judging.laws.judge import LawCell, blank_law_result
-from harness.judging.results import Result, encode, unjudged
+from harness.judging.rows import CaseRow, Row, encode, unjudged
 from harness.project.project import kind_of
 from harness.specs.spec_error import SpecError
 
@@ -31,7 +31,7 @@ from .project import project_of
 from .questions import QuestionCell, cells_of_questions, options_of
 from .specs import cells_of_spec, provider_of
 
-Blank = Callable[[], Result]
+Blank = Callable[[], Row]
 
 
 def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, str]:
@@ -80,23 +80,23 @@ def _blanks(file: str, config: pytest.Config) -> dict[str, Blank] | None:
     return None
 
 
-def _of_spec(path: Path, name: str, cell: Cell, config: pytest.Config) -> Result:
+def _of_spec(path: Path, name: str, cell: Cell, config: pytest.Config) -> Row:
     provider = provider_of(project_of(config), cell) or ""
     command = command_of(path, name, config)
     return replace(blank_result(cell), provider=provider, command=command)
 
 
-def _of_question(path: Path, cell: QuestionCell, config: pytest.Config) -> Result:
+def _of_question(path: Path, cell: QuestionCell, config: pytest.Config) -> Row:
     command = command_of(path, cell.name, config, *options_of(cell))
     return replace(cell.item.blank, adapter=cell.adapter.name, command=command)
 
 
-def _of_cassette(path: Path, cell: LawCell, config: pytest.Config) -> Result:
+def _of_cassette(path: Path, cell: LawCell, config: pytest.Config) -> Row:
     command = command_of(path, cell.name, config, "--harness-laws")
     return replace(blank_law_result(cell), command=command)
 
 
-def _unknown(nodeid: str) -> Result:
+def _unknown(nodeid: str) -> Row:
     """Return the result of a cell that its file does not have any more."""
     file, _, name = nodeid.partition("::")
-    return Result("error", spec=file, case=name)
+    return CaseRow("error", spec=file, case=name)

@@ -21,7 +21,7 @@ from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import AskedItem as Asked
 from harness.judging.questions.run import plan_questions
 from harness.judging.questions.service_faults import SERVICE_FAULTS, answers_of, plan_faults
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.project.folders import read_text, shown_path
 from harness.project.project import Project
 from harness.project.questions import read_questions
@@ -153,7 +153,7 @@ class AskedItem(ResultItem):
         result = self.keep(replace(row, adapter=adapter.name), *options_of(self.cell))
         self.conclude(result, None)
 
-    def line_of(self, result: Result) -> int:
+    def line_of(self, result: Row) -> int:
         """Return the line of the question."""
         return self.cell.line
 

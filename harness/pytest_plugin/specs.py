@@ -20,7 +20,7 @@ from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.explain import EXACT
 from harness.judging.judge import Cell, Fixture, Judgement, judge, resolve_fixture, run_cell
-from harness.judging.results import VERDICTS, Result
+from harness.judging.rows import VERDICTS, Row
 from harness.pipeline.replay import ReplayError, has_content
 from harness.project.project import Project, kind_of, unheaded
 from harness.project.update import Proposal, Update
@@ -136,7 +136,7 @@ class CellItem(ResultItem):
             way_out = printable(f"intended? {kept.command} --harness-update, then harness review")
         self.conclude(kept, judgement.exception, strict=strict, way_out=way_out)
 
-    def line_of(self, result: Result) -> int:
+    def line_of(self, result: Row) -> int:
         """Return the line of the expectation for the first finding."""
         first = result.findings[0] if result.findings else None
         path = "" if first is None or first.reason not in WITH_PATH else first.subject

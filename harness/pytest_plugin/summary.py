@@ -16,7 +16,7 @@ from harness.adapters.clients import CLIENTS
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.judge import NOTHING_EXPECTED
-from harness.judging.results import VERDICTS, Result, decode, encode
+from harness.judging.rows import VERDICTS, Row, decode, encode
 from harness.judging.rules import RULES
 from harness.project.folders import yaml_files
 from harness.project.identity import commit_of, project_name
@@ -68,7 +68,7 @@ def is_whole(session: pytest.Session) -> bool:
     return all(any(folder.is_relative_to(path) for path in named) for folder in folders)
 
 
-def _decode(encoded: Iterable[str]) -> list[Result]:
+def _decode(encoded: Iterable[str]) -> list[Row]:
     return [result for text in encoded for result in decode(text.encode())]
 
 
@@ -115,7 +115,7 @@ def _written(filled: Iterable[Filled]) -> str:
     return f"{', '.join(parts)}, not yet reviewed: harness review" if parts else ""
 
 
-def _hints(results: Sequence[Result], config: pytest.Config, written: int) -> Iterator[str]:
+def _hints(results: Sequence[Row], config: pytest.Config, written: int) -> Iterator[str]:
     """Yield the commands for expectations that are not reviewed, are empty, or do not hold.
     ``written``: the number of expectations that this run wrote, which the summary names.
     """
@@ -142,7 +142,7 @@ def _hints(results: Sequence[Result], config: pytest.Config, written: int) -> It
 
 
 def _write_report(
-    results: list[Result], target: Path, config: pytest.Config, unread: Sequence[Unread]
+    results: list[Row], target: Path, config: pytest.Config, unread: Sequence[Unread]
 ) -> None:
     """Write all files of the report into a folder. ``unread`` are the errors of specs."""
     day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))
@@ -167,7 +167,7 @@ def _write_report(
     write_report(Run(header, results), base, target)
 
 
-def _judged(results: Sequence[Result], config: pytest.Config, day: str) -> list[Judged]:
+def _judged(results: Sequence[Row], config: pytest.Config, day: str) -> list[Judged]:
     """Return the user's adapters that have results, each with its version. A program is started to
     read it.
     """

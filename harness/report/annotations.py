@@ -10,7 +10,7 @@ from typing import Final
 
 from harness.facts import Finding
 from harness.judging.explain import shown_finding
-from harness.judging.results import VERDICTS, Result
+from harness.judging.rows import VERDICTS, Row
 from harness.stream.printable import excerpt, plural, printable_lines
 
 from .aspect_counts import is_of_error
@@ -24,7 +24,7 @@ MAX_SHOWN: Final = 10
 MAX_MESSAGE: Final = 1000
 
 
-def annotation_lines(results: Iterable[Result]) -> str:
+def annotation_lines(results: Iterable[Row]) -> str:
     """Return a line for each finding, those of the worst cells first, then a line for each other
     red cell; "" without a red cell.
 
@@ -33,7 +33,7 @@ def annotation_lines(results: Iterable[Result]) -> str:
     """
     red = [result for result in results if VERDICTS[result.verdict].red]
     red.sort(key=lambda result: VERDICTS[result.verdict].order)
-    first: dict[tuple[object, ...], tuple[Result, Finding | None]] = {}
+    first: dict[tuple[object, ...], tuple[Row, Finding | None]] = {}
     for result in red:
         for finding in _findings(result):
             group = finding.group if finding else (result.reason,)
@@ -47,12 +47,12 @@ def annotation_lines(results: Iterable[Result]) -> str:
     return "".join(f"{line}\n" for line in shown)
 
 
-def _findings(result: Result) -> Sequence[Finding | None]:
+def _findings(result: Row) -> Sequence[Finding | None]:
     own = [each for each in result.red_findings if not is_of_error(result, each.subject)]
     return own or [None]
 
 
-def _line(result: Result, finding: Finding | None) -> str:
+def _line(result: Row, finding: Finding | None) -> str:
     name = f"{result.label} [{column(result)}]"
     fields = {"title": f"{VERDICTS[result.verdict].word}: {name}"}
     if result.spec:
@@ -61,7 +61,7 @@ def _line(result: Result, finding: Finding | None) -> str:
     return f"::error {properties}::{_data(_message(result, finding))}"
 
 
-def _message(result: Result, finding: Finding | None) -> str:
+def _message(result: Row, finding: Finding | None) -> str:
     reasons = [result.requirement, result.reason]
     if finding:
         shown = shown_finding(finding)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.judging.results import VERDICTS, Result, Verdict
+from harness.judging.rows import VERDICTS, Row, Verdict
 
 from .aspect_counts import block_of
 from .layout import PlacedResult
@@ -56,7 +56,7 @@ def asked_questions(
     cells: Iterable[PlacedResult], providers: Mapping[str, str], columns: Mapping[str, str]
 ) -> list[AskedQuestions]:
     """Return the questions of each adapter that has some, by name."""
-    of_adapter: dict[str, list[Result]] = {name: [] for name in columns}
+    of_adapter: dict[str, list[Row]] = {name: [] for name in columns}
     for cell in cells:
         if block_of(cell.result) == "questions":
             of_adapter[cell.name].append(cell.result)
@@ -68,10 +68,8 @@ def asked_questions(
     ]
 
 
-def _of_adapter(
-    title: str, cells: Sequence[Result], providers: Mapping[str, str]
-) -> AskedQuestions:
-    by_name: dict[tuple[str, str], list[Result]] = {}
+def _of_adapter(title: str, cells: Sequence[Row], providers: Mapping[str, str]) -> AskedQuestions:
+    by_name: dict[tuple[str, str], list[Row]] = {}
     for cell in cells:
         by_name.setdefault((cell.question, cell.provider), []).append(cell)
     asked = {
@@ -87,7 +85,7 @@ def _of_adapter(
 
 
 def _reasons(
-    unasked: Sequence[Result],
+    unasked: Sequence[Row],
     by_name: Collection[tuple[str, str]],
     providers: Mapping[str, str],
 ) -> list[tuple[str, Sequence[str]]]:
@@ -112,7 +110,7 @@ def _reasons(
     ]
 
 
-def _question(cells: Sequence[Result], providers: Mapping[str, str]) -> AskedQuestion:
+def _question(cells: Sequence[Row], providers: Mapping[str, str]) -> AskedQuestion:
     first = cells[0]
     links: dict[str, str] = {}
     for cell in cells:
@@ -136,6 +134,6 @@ def _question(cells: Sequence[Result], providers: Mapping[str, str]) -> AskedQue
     )
 
 
-def _marks(cells: Iterable[Result]) -> Marks:
+def _marks(cells: Iterable[Row]) -> Marks:
     counts = Counter(cell.verdict for cell in cells)
     return [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]]

@@ -11,7 +11,7 @@ from typing import Final, Protocol, get_args
 from harness.facts import ASPECTS, RED, Finding
 from harness.judging.explain import judge_command
 from harness.judging.judge_results import AdapterResults
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.providers.second_turn import SecondTurnAspect
 from harness.stream.printable import listed
 
@@ -72,7 +72,7 @@ class Loss:
 
     aspect: str
     verdict: str
-    cells: list[Result] = field(default_factory=list)
+    cells: list[Row] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     """The finding of each cell."""
     shared: Shared | None = None
@@ -104,7 +104,7 @@ class Loss:
     def _contrast(self) -> str:
         return f"{self.shared.subject}, right {self.shared.contrast}" if self.shared else ""
 
-    def add(self, cell: Result, finding: Finding) -> None:
+    def add(self, cell: Row, finding: Finding) -> None:
         """Add a cell with its finding."""
         self.cells.append(cell)
         self.findings.append(finding)
@@ -121,7 +121,7 @@ class Loss:
         self.findings.insert(0, self.findings.pop(at))
 
 
-def number_of(cells: Sequence[Result]) -> str:
+def number_of(cells: Sequence[Row]) -> str:
     """Return ``in 2 cells``, or ``in 2 questions`` for those of questions; "" for one."""
     noun, number = "cells", len(cells)
     if cells[0].turn == "question":
@@ -156,7 +156,7 @@ class Square:
         return ", ".join(f"{number:,} {word}" for word, number in numbers.items() if number)
 
 
-def block_of(cell: Result) -> str:
+def block_of(cell: Row) -> str:
     """Return the block of a cell."""
     if cell.turn == "question":
         return "questions"
@@ -193,7 +193,7 @@ class Findings:
     losses, and the different reasons why a cell could not be judged. Each is found once.
     """
 
-    def __init__(self, cells: Iterable[Result]) -> None:
+    def __init__(self, cells: Iterable[Row]) -> None:
         self.cells: Final = [*cells]
 
     @cached_property
@@ -249,11 +249,11 @@ class Findings:
         )
 
     @cached_property
-    def errors(self) -> list[list[Result]]:
+    def errors(self) -> list[list[Row]]:
         """The cells that could not be judged, by the reason. Equal reasons differ only in
         values.
         """
-        errors: dict[tuple[str, ...], list[Result]] = {}
+        errors: dict[tuple[str, ...], list[Row]] = {}
         for cell in self.cells:
             if cell.verdict == "error":
                 group = cell.findings[0].group if cell.findings else (cell.reason,)
@@ -263,7 +263,7 @@ class Findings:
     def __len__(self) -> int:
         return len(self.causes) + len(self.losses) + len(self.errors)
 
-    def __iter__(self) -> Iterator[tuple[str, Result, Finding | None]]:
+    def __iter__(self) -> Iterator[tuple[str, Row, Finding | None]]:
         """Yield the sentence, the first cell and its finding for each finding, in the order
         shown.
         """
@@ -280,7 +280,7 @@ def _rank(loss: Loss) -> tuple[bool, int]:
     return loss.verdict != "raised", -len(loss.cells)
 
 
-def hints_of(cells: Iterable[Result]) -> dict[str, str]:
+def hints_of(cells: Iterable[Row]) -> dict[str, str]:
     """Return how to declare an aspect that is lost in every cell that has it, by aspect. There is
     no hint for an aspect that every event model has, for a fact that the native events have, for
     counts of which some are given, for ids without calls, and for an adapter that gives nothing of
@@ -331,7 +331,7 @@ def _has_counts(finding: Finding) -> bool:
     return isinstance(counts, dict) and any(counts.values())
 
 
-def is_of_error(cell: Result, aspect: str) -> bool:
+def is_of_error(cell: Row, aspect: str) -> bool:
     """Return whether an aspect is missing because of the cell's needless error, which is a loss
     itself.
     """
@@ -357,7 +357,7 @@ def square(counts: Mapping[str, int], anchor: str = "") -> Square:
     return Square(red, counts.get("kept", 0) + red, not_carried, not_asked, anchor if red else "")
 
 
-def command_of(adapter: AdapterResults, cell: Result, finding: Finding | None = None) -> str:
+def command_of(adapter: AdapterResults, cell: Row, finding: Finding | None = None) -> str:
     """Return a shell line that judges the adapter on this exchange alone, with the cuts that show
     the finding; without one, the first finding of the cell.
     """

@@ -8,8 +8,8 @@ from typing import Final, Literal
 
 from harness.judging.explain import evidence_lines
 from harness.judging.judge_results import AdapterResults
-from harness.judging.results import VERDICTS as VERDICTS_OF_CELLS
-from harness.judging.results import Result
+from harness.judging.rows import VERDICTS as VERDICTS_OF_CELLS
+from harness.judging.rows import Row
 from harness.stream.printable import excerpt, listed, plural, printable, shorten
 
 from .aspect_counts import (
@@ -115,7 +115,7 @@ def closing_text(adapter: AdapterResults) -> str:
     return "\n".join(map(printable, lines)) + "\n"
 
 
-def _not_run(cells: Sequence[Result]) -> list[str]:
+def _not_run(cells: Sequence[Row]) -> list[str]:
     """Return a line with the reasons why cells were not run, the most frequent ones first."""
     reasons = Counter(cell.reason for cell in cells if cell.verdict == "not-run")
     most = reasons.most_common(MOST_REASONS)
@@ -125,7 +125,7 @@ def _not_run(cells: Sequence[Result]) -> list[str]:
     return [f"  not run: {', '.join(words)}"] if words else []
 
 
-def _has_unasked(cells: Sequence[Result]) -> bool:
+def _has_unasked(cells: Sequence[Row]) -> bool:
     return any("not_asked" in cell.aspects.values() for cell in cells)
 
 
@@ -137,7 +137,7 @@ def title_of(adapter: AdapterResults) -> str:
     return f"{adapter.name}, version {adapter.version}{target}{suite}{rules}"
 
 
-def matrix_lines(cells: Sequence[Result]) -> list[str]:
+def matrix_lines(cells: Sequence[Row]) -> list[str]:
     """Return a table: aspects × verdicts, with the number of cells."""
     counts = by_aspect(cells)
     used = [word for word in VERDICTS if any(counts[aspect][word] for aspect in counts)]
@@ -191,7 +191,7 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
     return [*lines, "", of_all] if of_all else lines
 
 
-def _places(cells: Sequence[Result]) -> list[str]:
+def _places(cells: Sequence[Row]) -> list[str]:
     first, *others = cells
     is_question = first.turn == "question"
     unary = ", unary" if first.unary else ""

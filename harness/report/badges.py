@@ -13,7 +13,7 @@ from itertools import count
 from typing import Final
 
 from harness.judging.judge_results import AdapterResults
-from harness.judging.results import VERDICTS
+from harness.judging.rows import VERDICTS
 from harness.stream.printable import excerpt, plural, printable_lines
 
 from .document import Unread

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.facts import RED
-from harness.judging.results import PropertyKind, Result, WireProperty
+from harness.judging.rows import PropertyKind, Row, WireProperty
 from harness.judging.wire_properties import DOCUMENT, EVENTS
 from harness.stream.printable import plural
 
@@ -118,13 +118,13 @@ class Cause:
     """
     remedy: str
     """What to change, "" if that is not known."""
-    cells: list[Result]
+    cells: list[Row]
     """The plainest one comes first."""
     is_wire: bool = False
     """Whether the cells share only their wire."""
 
 
-def _cause(shared: Shared, cells: Sequence[Result]) -> Cause:
+def _cause(shared: Shared, cells: Sequence[Row]) -> Cause:
     """Return the cause of cells that share a property."""
     wire = shared.wire
     contrast = f", something {shared.contrast}" if shared.right else ""
@@ -140,7 +140,7 @@ def _cause(shared: Shared, cells: Sequence[Result]) -> Cause:
     return Cause(sentence, remedy, cells, wire.kind == "wire")
 
 
-def find_causes(cells: Iterable[Result]) -> list[Cause]:
+def find_causes(cells: Iterable[Row]) -> list[Cause]:
     """Return the causes of the cells in which every fact is lost, also because of an error; the
     cause of most cells first.
 
@@ -158,7 +158,7 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
         wire: [cell for cell in silent if cell.provider in read and _has(cell, alike)]
         for wire, alike in common.items()
     }
-    unread: dict[str, list[Result]] = {}
+    unread: dict[str, list[Row]] = {}
     for cell in silent:
         if cell.provider not in read:
             unread.setdefault(cell.provider, []).append(cell)
@@ -180,7 +180,7 @@ def find_causes(cells: Iterable[Result]) -> list[Cause]:
     return sorted(causes, key=lambda cause: -len(cause.cells))
 
 
-def _common(judged: Sequence[Result], silent: Container[str]) -> dict[WireProperty, Alike]:
+def _common(judged: Sequence[Row], silent: Container[str]) -> dict[WireProperty, Alike]:
     """Return the properties of the wire that nearly all cells without any fact share, and few
     others; ``silent``: the places of the cells without any fact. Line ends come first, and are
     compared among server-sent events only: among all streams, or else among those of several
@@ -200,7 +200,7 @@ def _common(judged: Sequence[Result], silent: Container[str]) -> dict[WireProper
     return found
 
 
-def _is_common(alike: Alike, scope: Sequence[Result], silent: Sequence[Result]) -> bool:
+def _is_common(alike: Alike, scope: Sequence[Row], silent: Sequence[Row]) -> bool:
     """Return whether nearly all silent cells have the property, and nearly no other cell."""
     own = [cell for cell in silent if _has(cell, alike)]
     having = sum(_has(cell, alike) for cell in scope)
@@ -210,7 +210,7 @@ def _is_common(alike: Alike, scope: Sequence[Result], silent: Sequence[Result]) 
     return _shared(alike, own, scope, filter(_is_read, scope)) is not None
 
 
-def _cause_of_wire(provider: str, silent: list[Result], judged: Sequence[Result]) -> Cause | None:
+def _cause_of_wire(provider: str, silent: list[Row], judged: Sequence[Row]) -> Cause | None:
     others = [cell for cell in judged if cell.provider != provider]
     right = sum(map(_is_read, others))
     number = len(judged) - len(others)
@@ -220,7 +220,7 @@ def _cause_of_wire(provider: str, silent: list[Result], judged: Sequence[Result]
     return _cause(Shared(wire, len(silent), number, right, len(others), ()), silent)
 
 
-def _possible_cause(silent: Sequence[Result]) -> Cause:
+def _possible_cause(silent: Sequence[Row]) -> Cause:
     """Return the cause of cells that are all without any event: a property that all of them have
     and that a simple reader does not expect, or else the shim. One cell is too few for a property.
     """
@@ -233,14 +233,14 @@ def _possible_cause(silent: Sequence[Result]) -> Cause:
     return Cause(f"no event for {plural(len(silent), 'answer')}", _NO_EVENT, plainest_first(silent))
 
 
-def _has_no_event(cell: Result) -> bool:
+def _has_no_event(cell: Row) -> bool:
     """Return whether the adapter gave no native event, with or without a fact."""
     excerpts = cell.evidence.excerpts.values() if cell.evidence else ()
     native = [view for views in excerpts for view in views if view.layer == "native"]
     return bool(native) and not any(view.lines for view in native)
 
 
-def share_property(aspect: str, red: Sequence[Result], judged: Iterable[Result]) -> Shared | None:
+def share_property(aspect: str, red: Sequence[Row], judged: Iterable[Row]) -> Shared | None:
     """Return the property that all red cells share, and no other judged cell has. Some cell without
     it keeps the aspect.
     """
@@ -260,7 +260,7 @@ def share_property(aspect: str, red: Sequence[Result], judged: Iterable[Result])
 
 
 def _shared(
-    alike: Alike, red: Sequence[Result], judged: Sequence[Result], right: Iterable[Result]
+    alike: Alike, red: Sequence[Row], judged: Sequence[Row], right: Iterable[Row]
 ) -> Shared | None:
     """Return the property with its contrast; None if no cell without it is right."""
     wire, kinds = alike[0], {own.kind for own in alike}
@@ -279,20 +279,20 @@ def _shared(
     return Shared(wire, len(red), having, len(better), len(without), others, crashed)
 
 
-def _has(cell: Result, alike: Iterable[WireProperty]) -> bool:
+def _has(cell: Row, alike: Iterable[WireProperty]) -> bool:
     return any(wire in cell.properties for wire in alike)
 
 
-def _of_kind(cells: Iterable[Result], kinds: Container[str]) -> Iterator[WireProperty]:
+def _of_kind(cells: Iterable[Row], kinds: Container[str]) -> Iterator[WireProperty]:
     return (wire for cell in cells for wire in cell.properties if wire.kind in kinds)
 
 
-def _has_crashed(cell: Result) -> bool:
+def _has_crashed(cell: Row) -> bool:
     """Return whether the adapter or its shim crashed."""
     return any(finding.is_crash for finding in cell.red_findings)
 
 
-def is_silent(cell: Result) -> bool:
+def is_silent(cell: Row) -> bool:
     """Return whether every fact of the wire is lost, and not only at a border of reads. An error
     alone has no fact. An end that nobody reported may be right.
     """
@@ -301,7 +301,7 @@ def is_silent(cell: Result) -> bool:
     return is_whole and is_lost and not _facts_given(cell)
 
 
-def _facts_given(cell: Result) -> set[str]:
+def _facts_given(cell: Row) -> set[str]:
     """Return the aspects for which the adapter gave something, right or wrong."""
     return {
         aspect
@@ -310,6 +310,6 @@ def _facts_given(cell: Result) -> set[str]:
     } - {"unfinished"}
 
 
-def _is_read(cell: Result) -> bool:
+def _is_read(cell: Row) -> bool:
     """Return whether the adapter keeps text or a call of the answer."""
     return "kept" in map(cell.aspects.get, ("text", "calls"))

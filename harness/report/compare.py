@@ -24,7 +24,7 @@ from typing import Final, Literal
 
 from harness.facts import RED, RUN, Finding
 from harness.judging.explain import judge_command
-from harness.judging.results import VERDICTS, Result, Verdict, sort_key
+from harness.judging.rows import VERDICTS, Row, Verdict, sort_key
 from harness.stream.printable import printable
 
 from .document import Run
@@ -103,15 +103,15 @@ class CellChange:
     """A cell that changed."""
 
     kind: ChangeKind
-    base: Result | None
+    base: Row | None
     """None for a new cell."""
-    head: Result | None
+    head: Row | None
     """None for a cell that is gone."""
     aspects: tuple[AspectChange, ...] = ()
     """The aspects that got worse or better, those that got worse first."""
 
     @property
-    def cell(self) -> Result:
+    def cell(self) -> Row:
         """The present cell, or the former one if it is gone."""
         result = self.head or self.base
         assert result is not None
@@ -199,34 +199,26 @@ def refuse_strangers(base: Run, head: Run) -> None:
     )
 
 
-def _example(cells: Mapping[tuple[object, ...], Result]) -> str:
+def _example(cells: Mapping[tuple[object, ...], Row]) -> str:
     first = next(iter(cells.values()), None)
     return CellChange("gone", first, None).place if first else "nothing"
 
 
-def _by_cell(
-    results: Iterable[Result], *, judged: bool = False
-) -> Mapping[tuple[object, ...], Result]:
+def _by_cell(results: Iterable[Row], *, judged: bool = False) -> Mapping[tuple[object, ...], Row]:
     """Return the results by the names of their cells. ``judged``: only those that the run
     reached.
     """
-    cells: dict[tuple[object, ...], Result] = {}
+    cells: dict[tuple[object, ...], Row] = {}
     numbers: Counter[tuple[object, ...]] = Counter()
     for result in sorted(results, key=sort_key):
         if judged and not result.judged:
             continue
-        exchange: tuple[object, ...] = ()
-        if result.turn == "question":
-            exchange = (result.turn, result.cassette)
-        elif not result.case:
-            exchange = (result.turn, result.cassette, result.exchange)
-        key = (result.spec, result.case, result.layer, result.adapter, *exchange)
-        numbers[key] += 1  # two specs folders may have a file of the same name
-        cells[(*key, numbers[key])] = result
+        numbers[result.cell] += 1  # two specs folders may have a file of the same name
+        cells[(*result.cell, numbers[result.cell])] = result
     return cells
 
 
-def _change(base: Result | None, head: Result | None) -> CellChange | None:
+def _change(base: Row | None, head: Row | None) -> CellChange | None:
     if base is None or head is None:
         return CellChange("new" if base is None else "gone", base, head)
     aspects = tuple(sorted(_aspects(base, head), key=lambda aspect: not aspect.is_worse))
@@ -241,7 +233,7 @@ def _change(base: Result | None, head: Result | None) -> CellChange | None:
     return None if same else CellChange("changed", base, head)
 
 
-def _aspects(before: Result, after: Result) -> Iterator[AspectChange]:
+def _aspects(before: Row, after: Row) -> Iterator[AspectChange]:
     """Yield the aspects that got worse or better. If one of the cells could not be judged, only the
     errors are compared.
     """
@@ -276,7 +268,7 @@ def _is_red(verdict: str) -> bool:
     return verdict in RED or verdict == _ERROR
 
 
-def _digests(result: Result) -> list[str]:
+def _digests(result: Row) -> list[str]:
     """Return the digests of the streams of a cell, without times, which change with each
     recording.
     """
@@ -285,7 +277,7 @@ def _digests(result: Result) -> list[str]:
     return [stream.digest for stream in streams if stream]
 
 
-def _evidence(result: Result) -> tuple[object, ...]:
+def _evidence(result: Row) -> tuple[object, ...]:
     """Return the evidence of a verdict."""
     return (
         _digests(result),

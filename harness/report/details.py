@@ -16,11 +16,11 @@ from markupsafe import Markup
 
 from harness.facts import Finding
 from harness.judging.explain import shown_finding
-from harness.judging.results import (
+from harness.judging.rows import (
     Evidence,
     LayerView,
     Read,
-    Result,
+    Row,
     Stream,
 )
 from harness.stream.events import INTERRUPTED
@@ -104,7 +104,7 @@ def _origin(origin: Origin) -> list[tuple[str, str]]:
     return [(name, _printable(value, 300)) for name, value in facts if value]
 
 
-def _stream(result: Result) -> list[Any]:
+def _stream(result: Row) -> list[Any]:
     """Return the beginning of a stream, its digest and reads, and an object with its unusual
     properties: a usual stream is complete, has status 200 and no request.
     """
@@ -151,7 +151,7 @@ def _read(read: Read) -> list[Any]:
     return row
 
 
-def _cell(result: Result, *, with_layers: bool) -> Any:
+def _cell(result: Row, *, with_layers: bool) -> Any:
     """Return only the digest for a cell without other evidence, else an object with all
     evidence.
     """

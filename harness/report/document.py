@@ -17,22 +17,27 @@ from dataclasses import dataclass, field
 from inspect import cleandoc, getsource
 from itertools import pairwise
 from textwrap import dedent
-from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from harness.facts import AspectVerdict, Finding
 from harness.judging.judge_results import Unjudged
-from harness.judging.results import (
+from harness.judging.rows import (
     Block,
+    CaseRow,
     CellLayer,
     Evidence,
+    ExchangeRow,
     FirstLayer,
+    LawRow,
     LayerView,
     Level,
-    Result,
+    QuestionRow,
     ResultsError,
+    Row,
     Stream,
     TurnName,
     Verdict,
@@ -49,6 +54,7 @@ RESULTS: Final = "results.json"
 """The file name of the document in a report's folder."""
 
 Count = Annotated[int, Meta(ge=0)]
+Entry = TypeVar("Entry", bound=Struct)
 
 
 class Named(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -145,7 +151,7 @@ class Run:
     """A header and the results under it. There is a result for every cell of the plan."""
 
     header: Header
-    results: Sequence[Result] = field(default_factory=list)
+    results: Sequence[Row] = field(default_factory=list)
 
     @property
     def plan(self) -> Plan:
@@ -153,7 +159,7 @@ class Run:
         return plan_of(self.results)
 
 
-def plan_of(results: Sequence[Result]) -> Plan:
+def plan_of(results: Sequence[Row]) -> Plan:
     """Return the plan of a run with these results."""
     return Plan(len(results), sum(result.judged for result in results))
 
@@ -361,12 +367,11 @@ def _plan(rows: Sequence[ResultEntry]) -> Plan:
     return Plan(len(rows), sum(not row.missing for row in rows))
 
 
-def _case(result: Result) -> CaseEntry:
-    own = {name: getattr(result, name) for name in _OF_CASE}
-    return CaseEntry(**own, command=shared_command(result))
+def _case(row: Row) -> CaseEntry:
+    return _entry(CaseEntry, row, command=shared_command(row))
 
 
-def shared_command(result: Result) -> str:
+def shared_command(result: Row) -> str:
     """Return the command of a cell with ``[ADAPTER]`` in the place of its adapter or layer; "" if
     it has another form.
     """
@@ -375,66 +380,37 @@ def shared_command(result: Result) -> str:
     return f"{head}{_ANY}" if has_form else ""
 
 
-def _stream(result: Result) -> StreamEntry:
-    evidence = result.evidence or Evidence()
-    own = {name: getattr(result, name) for name in _OF_STREAM}
-    return StreamEntry(**own, how=evidence.stream, before=evidence.before)
+def _stream(row: Row) -> StreamEntry:
+    evidence = row.evidence or Evidence()
+    return _entry(StreamEntry, row, how=evidence.stream, before=evidence.before)
 
 
-def _row(result: Result, case: int, stream: int) -> ResultEntry:
-    evidence = result.evidence or Evidence()
-    own = {name: getattr(result, name) for name in _OF_CELL}
-    own |= {name: getattr(evidence, name) for name in _OF_EVIDENCE}
-    command = "" if _case(result).command else result.command
-    judged = result.evidence is not None
-    return ResultEntry(case=case, stream=stream, command=command, judged=judged, **own)
+def _row(row: Row, case: int, stream: int) -> ResultEntry:
+    evidence = asdict(row.evidence or Evidence())
+    command = "" if shared_command(row) else row.command
+    own = {"case": case, "stream": stream, "command": command, "judged": row.evidence is not None}
+    return _entry(ResultEntry, row, **(evidence | own))
 
 
-def _result(row: ResultEntry, case: CaseEntry, stream: StreamEntry) -> Result:
-    evidence = {name: getattr(row, name) for name in _OF_EVIDENCE}
-    own = {name: getattr(case, name) for name in _OF_CASE}
-    own |= {name: getattr(stream, name) for name in _OF_STREAM}
-    own |= {name: getattr(row, name) for name in _OF_CELL}
-    own["command"] = row.command or case.command.replace(_ANY, f"[{row.adapter or row.layer}]'")
-    if row.judged:
-        own["evidence"] = Evidence(stream.how, before=stream.before, **evidence)
-    return Result(**own)
+def _entry(kind: type[Entry], row: Row, **own: Any) -> Entry:
+    """Return an entry with the values of a row, and with values of its own."""
+    fields = kind.__struct_fields__
+    values = {name: getattr(row, name) for name in fields if hasattr(row, name)} | own
+    return kind(**{name: values[name] for name in fields if name in values})
 
 
-_OF_CASE: Final = (
-    "spec",
-    "line",
-    "case",
-    "requirement",
-    "features",
-    "level",
-    "source",
-    "regression_of",
-    "question",
-)
-_OF_STREAM: Final = ("provider", "cassette", "exchange", "origin", "end", "wire", "properties")
-_OF_CELL: Final = (
-    "adapter",
-    "layer",
-    "verdict",
-    "reason",
-    "link",
-    "first_layer",
-    "findings",
-    "findings_total",
-    "lost_features",
-    "aspects",
-    "declared",
-    "known",
-    "answered",
-    "variants",
-    "turn",
-    "unary",
-    "requests",
-    "log",
-    "block",
-    "missing",
-    "raw",
-)
-_OF_EVIDENCE: Final = ("digest", "layers", "small_case", "excerpts")
+def _result(entry: ResultEntry, case: CaseEntry, stream: StreamEntry) -> Row:
+    values = asdict(entry) | asdict(stream) | asdict(case)
+    values["command"] = entry.command or case.command.replace(
+        _ANY, f"[{entry.adapter or entry.layer}]'"
+    )
+    if entry.judged:
+        own = {name: values[name] for name in Evidence.__struct_fields__ if name in values}
+        values["evidence"] = Evidence(**(own | {"stream": stream.how}))
+    kind: type[Row] = CaseRow if case.spec.endswith((".yaml", ".yml")) else LawRow
+    if entry.turn != "first" or not case.case:
+        kind = QuestionRow if entry.turn == "question" else ExchangeRow
+    return kind(**{name: values[name] for name in kind.__struct_fields__ if name in values})
+
+
 _ANY: Final = "[ADAPTER]'"

@@ -15,7 +15,7 @@ from typing import Final
 from harness.adapters.adapter import UNKNOWN
 from harness.facts import Finding
 from harness.judging.explain import judge_command, sides_of
-from harness.judging.results import VERDICTS, LayerView, Result
+from harness.judging.rows import VERDICTS, LayerView, Row
 from harness.stream.printable import plural
 
 from .aspect_counts import (
@@ -169,7 +169,7 @@ class FactsCells:
     cells: list[PlacedResult] = field(default_factory=list)
 
     @property
-    def results(self) -> list[Result]:
+    def results(self) -> list[Row]:
         """The result of each cell."""
         return [cell.result for cell in self.cells]
 
@@ -228,7 +228,7 @@ def cells_by_facts(
     return [group for group in groups.values() if group.cells]
 
 
-def _is_by_facts(result: Result) -> bool:
+def _is_by_facts(result: Row) -> bool:
     """Return whether facts of the cell were compared. A case without a comparison does not count,
     unless its answer is a variant.
     """
@@ -361,7 +361,7 @@ def _cause(group: FactsCells, cause: Cause, cells: Mapping[int, PlacedResult]) -
 
 
 def _error(
-    group: FactsCells, alike: Sequence[Result], cells: Mapping[int, PlacedResult]
+    group: FactsCells, alike: Sequence[Row], cells: Mapping[int, PlacedResult]
 ) -> FindingEntry:
     findings = [result.findings[0] if result.findings else None for result in alike]
     examples = list(_examples(group, alike[:1], findings, cells))
@@ -369,7 +369,7 @@ def _error(
 
 
 def _entry(
-    kind: str, word: str, sentence: str, alike: Sequence[Result], examples: Sequence[FindingExample]
+    kind: str, word: str, sentence: str, alike: Sequence[Row], examples: Sequence[FindingExample]
 ) -> FindingEntry:
     number = number_of(alike)
     also = [
@@ -382,7 +382,7 @@ def _entry(
 
 def _examples(
     group: FactsCells,
-    alike: Sequence[Result],
+    alike: Sequence[Row],
     findings: Sequence[Finding | None],
     cells: Mapping[int, PlacedResult],
 ) -> Iterator[FindingExample]:

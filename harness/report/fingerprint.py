@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.judging.results import VERDICTS, Verdict
+from harness.judging.rows import VERDICTS, Verdict
 
 STEP: Final = 8
 """Distance between two places; a shape is 6 wide."""

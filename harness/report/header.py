@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
 from harness.dialects import DIALECTS
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.providers import PROVIDERS
 from harness.stream.printable import shorten
 
@@ -32,7 +32,7 @@ def package_version() -> str:
 
 
 def make_header(
-    results: Sequence[Result],
+    results: Sequence[Row],
     features: Sequence[Feature],
     day: str,
     unread: Sequence[Unread],

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from harness.judging.judge_results import AdapterResults, JudgeResults, Unjudged
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.providers import PROVIDERS
 
 from .compare import refuse_strangers
@@ -55,7 +55,7 @@ def _merged(before: AdapterResults, after: AdapterResults) -> AdapterResults:
     return replace(merged, unused_losses=tuple(loss for loss in unused if loss not in shown))
 
 
-def _merged_cells(before: Sequence[Result], after: Sequence[Result]) -> tuple[Result, ...]:
+def _merged_cells(before: Sequence[Row], after: Sequence[Row]) -> tuple[Row, ...]:
     cells = {cell.place: cell for cell in before}
     for cell in after:
         if cell.judged or cell.place not in cells:
@@ -63,7 +63,7 @@ def _merged_cells(before: Sequence[Result], after: Sequence[Result]) -> tuple[Re
     return tuple(cells.values())
 
 
-def _merged_questions(before: Sequence[Result], after: Sequence[Result]) -> tuple[Result, ...]:
+def _merged_questions(before: Sequence[Row], after: Sequence[Row]) -> tuple[Row, ...]:
     """Return the rows of both. A question that one run has judged is not missing, although the
     other one ended before it knew its rows.
     """
@@ -141,10 +141,6 @@ def _judged(key: str, adapter: AdapterResults) -> Judged:
     )
 
 
-def _cells(key: str, adapter: AdapterResults) -> Iterator[Result]:
-    for cell in adapter.cells:
-        yield replace(cell, adapter=key)
-    for cell in adapter.second_turn:
-        yield replace(cell, adapter=key, turn="second")
-    for cell in adapter.questions:
-        yield replace(cell, adapter=key)
+def _cells(key: str, adapter: AdapterResults) -> Iterator[Row]:
+    yield from (replace(row, adapter=key) for row in (*adapter.cells, *adapter.questions))
+    yield from (replace(row, adapter=key, turn="second") for row in adapter.second_turn)

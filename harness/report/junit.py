@@ -12,7 +12,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from harness.judging.explain import shown_finding
-from harness.judging.results import VERDICTS, Result
+from harness.judging.rows import VERDICTS, Row
 from harness.stream.printable import excerpt, printable_lines
 
 from .layout import PlacedResult
@@ -41,7 +41,7 @@ def junit(cells: Sequence[PlacedResult], providers: Mapping[str, str]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, "unicode")}\n'
 
 
-def _counts(results: Sequence[Result]) -> dict[str, str]:
+def _counts(results: Sequence[Row]) -> dict[str, str]:
     kinds = Counter(map(_kind, results))
     return {
         "tests": str(len(results)),
@@ -51,7 +51,7 @@ def _counts(results: Sequence[Result]) -> dict[str, str]:
     }
 
 
-def _kind(result: Result) -> str:
+def _kind(result: Row) -> str:
     match result.verdict:
         # JUnit has no warnings, so a warning is a passed test with output.
         case "passed" | "warning":
@@ -66,7 +66,7 @@ def _kind(result: Result) -> str:
             return "skipped"
 
 
-def _case(result: Result) -> Element:
+def _case(result: Row) -> Element:
     label, group = result.case, result.spec
     if not group:  # of `harness judge`, or a question
         label, group = result.label, _GROUPS[result.turn]
@@ -84,7 +84,7 @@ def _case(result: Result) -> Element:
     return case
 
 
-def _details(result: Result) -> str:
+def _details(result: Row) -> str:
     lines = [result.requirement]
     for finding in result.findings[:MAX_FINDINGS]:
         shown = shown_finding(finding)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.judging.explain import EXACT, judge_command
-from harness.judging.results import VERDICTS, Result, VerdictWords, sort_key
+from harness.judging.rows import VERDICTS, CaseRow, Row, VerdictWords, sort_key
 from harness.stream.events import INTERRUPTED
 
 from .document import Named
@@ -30,7 +30,7 @@ class ReportError(ValueError):
 class PlacedResult:
     """A result at its place. A result without a case, or of a question, is on no page."""
 
-    result: Result
+    result: Row
     page: str
     """The page of its case."""
     case: str
@@ -91,14 +91,14 @@ class PlacedResult:
 
 
 def place(
-    results: Sequence[Result], providers: Mapping[str, str], columns: Mapping[str, str]
+    results: Sequence[Row], providers: Mapping[str, str], columns: Mapping[str, str]
 ) -> list[PlacedResult]:
     """Return all results in order, each at its place. Anchors are made from names, so that a link
     stays valid from run to run.
     """
     order = {name: index for index, name in enumerate(columns)}
 
-    def in_order(result: Result) -> tuple[object, ...]:
+    def in_order(result: Row) -> tuple[object, ...]:
         return (result.spec, result.line, result.case, order[column(result)], sort_key(result))
 
     used: set[tuple[str, str]] = set()
@@ -106,11 +106,11 @@ def place(
     cells = []
     for result in sorted(results, key=in_order):
         title = columns[column(result)]
-        if not result.case or result.turn == "question":
+        if not isinstance(result, CaseRow):
             cells.append(PlacedResult(result, "", "", "", title))
             continue
         page = page_name(result.provider)
-        key = block_key(result)
+        key = _block_key(result)
         if key not in blocks:
             folder = f"{result.provider}/"
             spec = result.spec.removeprefix(folder).removesuffix(".yaml")
@@ -120,7 +120,7 @@ def place(
     return cells
 
 
-def block_key(result: Result) -> tuple[object, ...]:
+def _block_key(result: CaseRow) -> tuple[object, ...]:
     """Return the common part of the cells of one case on a page, which is shown once above them."""
     case = (
         result.provider,
@@ -150,7 +150,7 @@ def page_name(provider: str) -> str:
 
 
 def check(
-    results: Sequence[Result],
+    results: Sequence[Row],
     features: Collection[str],
     providers: Collection[str],
     columns: Collection[str],

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from harness.judging.results import VERDICTS
+from harness.judging.rows import VERDICTS
 from harness.stream.printable import excerpt, printable_lines
 
 from .compare import KINDS, CellChange, counted_kinds

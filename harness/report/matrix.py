@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace as with_fields
 
 from harness.judging.judge_results import AdapterResults, JudgeResults, encode_results
-from harness.judging.results import Result, encode_item
+from harness.judging.rows import Row, encode_item
 
 from .aspect_counts import BLOCK_MEANINGS, BLOCKS, by_aspect, in_order
 from .badges import FOLDER, judge_badge
@@ -175,7 +175,7 @@ def _entry(
     )
 
 
-def _declared(cells: Iterable[Result], unused: Iterable[str]) -> tuple[str, ...]:
+def _declared(cells: Iterable[Row], unused: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({loss for cell in cells for loss in cell.declared} | {*unused}))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from harness.judging.results import Result, ResultsError, encode_item
+from harness.judging.rows import ResultsError, Row, encode_item
 
 from .document import Header, Judged, Named, Run
 
@@ -22,7 +22,7 @@ def merge(runs: Iterable[Run]) -> Run:
     """
     headers = []
     counts: Counter[bytes] = Counter()
-    results: dict[bytes, Result] = {}
+    results: dict[bytes, Row] = {}
     for run in runs:
         headers.append(run.header)
         encoded = [encode_item(result) for result in run.results]
@@ -30,10 +30,9 @@ def merge(runs: Iterable[Run]) -> Run:
         results |= zip(encoded, run.results, strict=True)
     for content in _superseded(results):
         del results[content], counts[content]
-    cells: dict[tuple[str, ...], Result] = {}
+    cells: dict[tuple[object, ...], Row] = {}
     for result in results.values():
-        key = _cell(result)
-        other = cells.setdefault(key, result)
+        other = cells.setdefault((*result.cell, result.command), result)
         if other is not result:
             verdicts = " and ".join(sorted({other.verdict, result.verdict}))
             raise ResultsError(
@@ -44,19 +43,16 @@ def merge(runs: Iterable[Run]) -> Run:
     return Run(_merge_headers(headers), [results[content] for content in counts.elements()])
 
 
-def _cell(result: Result) -> tuple[str, ...]:
-    return (result.spec, result.case, result.layer, result.adapter, result.command)
-
-
-def _superseded(results: Mapping[bytes, Result]) -> list[bytes]:
+def _superseded(results: Mapping[bytes, Row]) -> list[bytes]:
     """Return the cells that a run did not reach and another run judged. If no run judged a cell,
     only one of its reasons is kept.
     """
-    judged = {_cell(result) for result in results.values() if result.judged}
+    judged = {(*result.cell, result.command) for result in results.values() if result.judged}
     missing = sorted(content for content, result in results.items() if result.missing)
     superseded = []
     for content in missing:
-        if (cell := _cell(results[content])) in judged:
+        cell = (*results[content].cell, results[content].command)
+        if cell in judged:
             superseded.append(content)
         judged.add(cell)
     return superseded

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.judging.results import VERDICTS, Result, Verdict, VerdictWords
+from harness.judging.rows import VERDICTS, Row, Verdict, VerdictWords
 from harness.stream.printable import excerpt, plural
 
 from .asked import asked_questions
@@ -376,7 +376,7 @@ def provider_page(
 def checklist(name: str, cells: Sequence[PlacedResult], names: ReportNames) -> Checklist:
     """Return the checklist of one provider; ``cells`` are this provider's."""
     results = [cell.result for cell in cells]
-    of_column: dict[str, list[Result]] = {}
+    of_column: dict[str, list[Row]] = {}
     for result in results:
         of_column.setdefault(column(result), []).append(result)
     verdicts = {key: by_feature(own) for key, own in of_column.items()}
@@ -412,7 +412,7 @@ def change_list(
     return [(kind, KINDS[kind], entries) for kind, entries in listed.items()]
 
 
-def _pairs_of(name: str, results: Sequence[Result], names: ReportNames) -> list[Pair]:
+def _pairs_of(name: str, results: Sequence[Row], names: ReportNames) -> list[Pair]:
     """Return the pairs of a column with each provider that has cells in it, named by provider."""
     features = [feature.name for feature in names.features]
     title = names.columns[name]

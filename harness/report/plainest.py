@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.providers import PROVIDERS
 
 _BROKEN: Final = frozenset({"blocked", "error", "unfinished"})
@@ -14,7 +14,7 @@ _BROKEN: Final = frozenset({"blocked", "error", "unfinished"})
 _ORDER: Final = {name: place for place, name in enumerate(PROVIDERS)}
 
 
-def plainest_at(cells: Sequence[Result], *, typical: bool = False) -> int:
+def plainest_at(cells: Sequence[Row], *, typical: bool = False) -> int:
     """Return the place of the cell whose answer is complete, is of the first wire of the table of
     providers, is a stream, and has the fewest aspects and fields. Of equal ones the first. There
     is at least one cell. ``typical``: it is of the cassette with most of such cells.
@@ -30,13 +30,13 @@ def plainest_at(cells: Sequence[Result], *, typical: bool = False) -> int:
     return min(range(len(cells)), key=how_plain)
 
 
-def plainest_first(cells: Sequence[Result]) -> list[Result]:
+def plainest_first(cells: Sequence[Row]) -> list[Row]:
     """Return the cells with the plainest one first, and the others in their order."""
     at = plainest_at(cells)
     return [cells[at], *cells[:at], *cells[at + 1 :]]
 
 
-def _rank(cell: Result) -> tuple[bool, int, bool]:
+def _rank(cell: Row) -> tuple[bool, int, bool]:
     return (
         not _BROKEN.isdisjoint(cell.aspects),
         _ORDER.get(cell.provider, len(_ORDER)),

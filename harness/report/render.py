@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from harness.judging.explain import shown_finding
-from harness.judging.results import VERDICTS
+from harness.judging.rows import VERDICTS
 from harness.stream.events import End
 from harness.stream.printable import excerpt
 

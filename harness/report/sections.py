@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from harness.judging.results import VERDICTS, Result, Verdict
+from harness.judging.rows import VERDICTS, Row, Verdict
 
 from .document import Named, shared_command
-from .layout import PlacedResult, block_key
+from .layout import PlacedResult
 from .text import slug, web_link
 
 
@@ -20,7 +20,7 @@ from .text import slug, web_link
 class CaseBlock:
     """The cells of one case."""
 
-    facts: Result
+    facts: Row
     """The first result; it has everything that all of them have in common."""
     cells: list[PlacedResult]
     command: str
@@ -71,9 +71,9 @@ def sections_of(cells: Sequence[PlacedResult], features: Sequence[Named]) -> lis
     """Return the cases of a provider by their first feature, in the order of the features file.
     Cases without a feature come last.
     """
-    blocks: dict[tuple[object, ...], list[PlacedResult]] = {}
+    blocks: dict[str, list[PlacedResult]] = {}
     for cell in cells:
-        blocks.setdefault(block_key(cell.result), []).append(cell)
+        blocks.setdefault(cell.case, []).append(cell)
     named = {feature for block in blocks.values() for feature in block[0].result.features}
     listed = [feature for feature in features if feature.name in named]
     places = {feature.name: place for place, feature in enumerate(listed)}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.judging.results import VERDICTS, Result, Verdict
+from harness.judging.rows import VERDICTS, Row, Verdict
 from harness.stream.exchange import Origin, OriginKind
 from harness.stream.printable import plural, printable_lines
 
@@ -126,12 +126,12 @@ class Streams:
     sources: tuple[str, ...]
 
 
-def column(result: Result) -> str:
+def column(result: Row) -> str:
     """Return the column of a result in the matrices: its adapter, or its layer if it has none."""
     return result.adapter or result.layer
 
 
-def tally(results: Sequence[Result]) -> Tally:
+def tally(results: Sequence[Row]) -> Tally:
     """Count some cells."""
     verdicts = Counter(result.verdict for result in results)
     counts = {verdict: verdicts[verdict] for verdict in ("passed", *VERDICTS) if verdicts[verdict]}
@@ -163,7 +163,7 @@ def words_of_counts(counts: Mapping[str, int], noun: str) -> str:
     return ", ".join([number, *others])
 
 
-def verdict_of(result: Result, feature: str) -> Verdict:
+def verdict_of(result: Row, feature: str) -> Verdict:
     """Return the verdict of a cell for one of its features: passed if its declared losses or failed
     aspects concern only other features.
     """
@@ -171,7 +171,7 @@ def verdict_of(result: Result, feature: str) -> Verdict:
     return "passed" if carried else result.verdict
 
 
-def by_feature(results: Iterable[Result]) -> dict[str, list[Verdict]]:
+def by_feature(results: Iterable[Row]) -> dict[str, list[Verdict]]:
     """Return the verdicts on each feature. A cell with several features has one verdict for each. A
     cell for which an adapter that reports its facts could not be asked counts only if there are no
     other cells.
@@ -186,9 +186,9 @@ def by_feature(results: Iterable[Result]) -> dict[str, list[Verdict]]:
     return unasked | features
 
 
-def by_pair(results: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
+def by_pair(results: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
     """Return the cells by provider and column."""
-    pairs: dict[tuple[str, str], list[Result]] = {}
+    pairs: dict[tuple[str, str], list[Row]] = {}
     for result in results:
         pairs.setdefault((result.provider, column(result)), []).append(result)
     return pairs
@@ -206,7 +206,7 @@ def in_part(verdicts: Sequence[Verdict]) -> bool:
     return worst(verdicts) == "not-carried" and "passed" in verdicts
 
 
-def streams(results: Iterable[Result]) -> list[Streams]:
+def streams(results: Iterable[Row]) -> list[Streams]:
     """Return the distinct streams of the comparisons that ran, by origin."""
     seen: dict[tuple[str, int], Origin | None] = {}
     for result in results:
@@ -220,7 +220,7 @@ def streams(results: Iterable[Result]) -> list[Streams]:
 
 
 def headline(
-    results: Sequence[Result],
+    results: Sequence[Row],
     providers: Mapping[str, str],
     columns: Mapping[str, str],
     unread: Sequence[Unread] = (),
@@ -243,7 +243,7 @@ def _not_green(whole: Tally) -> list[str]:
 
 
 def _headline(
-    results: Sequence[Result],
+    results: Sequence[Row],
     providers: Mapping[str, str],
     columns: Mapping[str, str],
     unread: Sequence[Unread],
@@ -277,7 +277,7 @@ def unread_specs(unread: Iterable[Unread]) -> set[str]:
     return {problem.spec for problem in unread}
 
 
-def describe_origins(results: Sequence[Result]) -> str:
+def describe_origins(results: Sequence[Row]) -> str:
     """Return sentences about the origins of the streams that were compared: ``Origin of the
     recordings: 2 imported, 46 written by hand.``
     """
@@ -291,7 +291,7 @@ def describe_origins(results: Sequence[Result]) -> str:
     return sentence if from_providers else f"{sentence} {RECORD_HINT}"
 
 
-def describe_raw(results: Iterable[Result]) -> list[str]:
+def describe_raw(results: Iterable[Row]) -> list[str]:
     """Return a sentence for each adapter that returned messages of the wire as they are. The
     comparison of such a cell says little about the adapter.
     """
@@ -304,7 +304,7 @@ def read_for(adapter: str, number: int) -> str:
     return f"{adapter}: the harness read the wire for it in {plural(number, 'cell')}."
 
 
-def summary(results: Sequence[Result], unread: Sequence[Unread] = (), written: str = "") -> str:
+def summary(results: Sequence[Row], unread: Sequence[Unread] = (), written: str = "") -> str:
     """Return the lines printed at the end of a run: first the number of cells that ran, if it is
     not the number of all, and whether nothing was compared. Then one line per provider and column,
     the adapters for which the harness read the wire, the whole run, and the origins of its streams.

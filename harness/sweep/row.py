@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.judging.results import Verdict
+from harness.judging.rows import Verdict
 
 
 class Row(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from harness.judging.aspect_run import (
 )
 from harness.judging.questions.run import judge_questions
 from harness.judging.questions.service_faults import SERVICE_FAULTS, plan_faults
+from harness.judging.rows import Row
 from tests.faulty.faults import CASSETTE
 from tests.support.need import need
 
@@ -41,7 +42,7 @@ def test_an_example_shim_has_no_finding_in_both_turns_and_at_a_failing_service(s
         for number, exchange in enumerate(CASSETTE(name).exchanges[:most], 1)
     ]
     adapter = adapter_of_target(f"serve: {shim}:replay", FOLDER, {})
-    cells = [*judge_items(items, [adapter], {})]
+    cells: list[Row] = [*judge_items(items, [adapter], {})]
     cells += judge_second_turns(items_with_second_turn(items, adapter), [adapter])
     faults = plan_faults(SERVICE_FAULTS, items, adapter)
     cells += judge_questions(faults, adapter, {})

@@ -22,7 +22,7 @@ from harness.judging.aspect_run import JudgedExchange
 from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import QuestionItem, judge_questions
 from harness.judging.questions.service_faults import SERVICE_FAULTS, plan_faults
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.providers import PROVIDERS
 from harness.server import connection, fault_offer
 from tests.adapters.gateways import HI, ask, gateway
@@ -56,7 +56,7 @@ def contents(prompt: Any) -> dict[str, Any]:
 
 def row(
     wire: str, question_name: str, upstream: str, folder: Path, lost: str = ""
-) -> tuple[Result, Any]:
+) -> tuple[Row, Any]:
     provider = PROVIDERS[GATEWAY_WIRES[wire].provider]
 
     def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:

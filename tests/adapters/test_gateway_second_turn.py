@@ -17,7 +17,7 @@ from harness.adapters import Adapter
 from harness.adapters.named import make_adapter, read_line
 from harness.adapters.results import media_result
 from harness.judging.aspect_run import JudgedExchange, judge_second_turns
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.gateways import Answer, ask, gateway
@@ -60,7 +60,7 @@ def adapter_of(wire: str, url: str, folder: Path) -> Adapter:
     return make_adapter(read_line(f"proxy: facts = gateway {wire}: {url}"), folder, timeout=20.0)
 
 
-def judged(adapter: Adapter) -> Result:
+def judged(adapter: Adapter) -> Row:
     [cell] = judge_second_turns([JudgedExchange("calls", 1, RECORDED)], [adapter])
     return cell
 

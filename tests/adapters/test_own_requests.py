@@ -17,7 +17,7 @@ from harness.dialects import DIALECTS
 from harness.dialects.dialect import RequestTranslator
 from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import QuestionItem, judge_questions
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.providers import PROVIDERS
 from harness.stream.prompt import Choice, Message, Prompt
 from harness.stream.prompt import Result as ToolResult
@@ -29,7 +29,7 @@ ANSWERS_ONLY = [name for name, dialect in DIALECTS.items() if not dialect.reques
 Change = Callable[[Prompt], Prompt]
 
 
-def rows(adapter: Adapter, provider: str, *names: str) -> Iterator[Result]:
+def rows(adapter: Adapter, provider: str, *names: str) -> Iterator[Row]:
     items = [
         QuestionItem(question, provider, True, 1)
         for name, question in QUESTIONS.items()

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from harness.facts import Finding
-from harness.judging.results import (
+from harness.judging.rows import (
     Evidence,
     LayerView,
     Read,

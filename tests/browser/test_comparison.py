@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from harness.judging.results import (
+from harness.judging.rows import (
     Evidence,
 )
 from harness.report import Run, render

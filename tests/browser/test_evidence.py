@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from harness.judging.results import (
+from harness.judging.rows import (
     Evidence,
     Read,
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from harness.judging.results import (
+from harness.judging.rows import (
     VERDICTS,
 )
 from harness.report import Run, render

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.judging.results import (
+from harness.judging.rows import (
     VERDICTS,
 )
 from harness.report import Run, render

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from harness.judging.results import Result, ResultsError, unjudged
+from harness.judging.rows import CaseRow, ResultsError, unjudged
 from harness.report import Run, Unread, merge, pack, unpack
 from tests.report.document_samples import HEADER, result
 from tests.support.commands import harness
@@ -22,7 +22,7 @@ PARTIAL = [*CASES[:4], *(unjudged(cell, REASON) for cell in CASES[4:])]
 REST = [*(unjudged(cell, REASON) for cell in CASES[:4]), *CASES[4:]]
 
 
-def write(name: str, results: list[Result]) -> str:
+def write(name: str, results: list[CaseRow]) -> str:
     Path(name).write_bytes(pack(Run(HEADER, results)))
     return name
 

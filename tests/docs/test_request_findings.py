@@ -8,7 +8,7 @@ import pytest
 
 from harness.judging.judge_results import AdapterResults
 from harness.judging.questions.comparison import found
-from harness.judging.results import Result
+from harness.judging.rows import QuestionRow
 from tests.docs.test_findings import FOLDER, imported
 
 MOST_LINES = 10
@@ -44,7 +44,7 @@ def test_a_red_without_a_finding_and_a_finding_without_a_red_are_listed(
     script: ModuleType,
 ) -> None:
     lost = found("schema", "lost", "const A of f.k is not sent", word="const")
-    row = Result(
+    row = QuestionRow(
         "failed", case="schema-enums", cassette="questions/gemini-api/schema-enums", exchange=1,
         provider="gemini-api", question="schema-enums", findings=(lost,), findings_total=1,
     )  # fmt: skip

@@ -44,7 +44,7 @@ from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
 from harness.judging.questions.comparison import found
 from harness.judging.reading import Reading
-from harness.judging.results import Result, decode, encode
+from harness.judging.rows import CaseRow, ExchangeRow, decode, encode
 from harness.pipeline.replay import replay
 from harness.providers.gemini.facts import read_messages
 from harness.providers.second_turn import result_with_image
@@ -125,7 +125,7 @@ def exact(change: Callable[[list[Any]], object], exchange: Exchange = TWO_BLOCKS
     return list(result_of_case(given, expected, exchange).findings)
 
 
-def result_of_case(given: Json, expected: Json, exchange: Exchange) -> Result:
+def result_of_case(given: Json, expected: Json, exchange: Exchange) -> CaseRow:
     case = Case(
         case="c",
         requirement="r",
@@ -960,7 +960,7 @@ def test_a_kept_value_has_no_sentence_of_its_own() -> None:
 def test_a_reason_that_is_not_in_the_table_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown reason 'because'"):
         Finding("text", "lost", "because")
-    document = encode([Result("failed", findings=(Finding("text", "lost", "text"),))])
+    document = encode([ExchangeRow("failed", findings=(Finding("text", "lost", "text"),))])
     with pytest.raises(ValueError, match="unknown reason 'because'"):
         decode(document.replace(b'"reason":"text"', b'"reason":"because"'))
 
@@ -1023,7 +1023,7 @@ def test_values_of_any_shape_give_a_sentence_of_limited_length() -> None:
 @pytest.mark.parametrize("size", [1, 100, 10_000])
 def test_texts_of_any_length_are_read_back_with_their_values(size: int) -> None:
     finding = Finding("text", "wrong", "finish", "é" * size, ["{" * size, size], Place(call=size))
-    result = Result("failed", findings=(finding,))
+    result = ExchangeRow("failed", findings=(finding,))
     assert decode(encode([result])) == [result]
 
 

@@ -25,7 +25,7 @@ from harness.adapters.next_request import next_request
 from harness.facts import Skipped, Transcript
 from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import judge_questions, plan_questions
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.pipeline.replay import frames_of
 from harness.project.recordings import load_recording
 from harness.project.suite import CASSETTES
@@ -77,7 +77,7 @@ class AskedFault(Fault):
         return {finding.subject for row in self.rows for finding in row.red_findings}
 
     @property
-    def rows(self) -> list[Result]:
+    def rows(self) -> list[Row]:
         """The rows of all questions, as streams; those of a client without a fault as all."""
         items = plan_questions(own_questions(), [self.provider], load, self.adapter)
         judged = [item for item in items if item.streamed or not self.aspect]

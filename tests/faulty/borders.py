@@ -10,7 +10,7 @@ from typing import Final
 from harness import Exchange
 from harness.adapters import ADAPTERS, Adapter, Output, RunOptions
 from harness.judging.aspect_run import JudgedExchange, judge_items
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from tests.faulty.faults import CASSETTE
 
 BORDER_CASSETTES: Final = {
@@ -53,7 +53,7 @@ BORDER_FAULTS: Final[dict[str, BorderFault]] = {
 }
 
 
-def judged_at_borders(wire: str, fault: BorderFault | None) -> list[Result]:
+def judged_at_borders(wire: str, fault: BorderFault | None) -> list[Row]:
     """The cells of the wire's recordings, judged as by default."""
     own = ADAPTERS["unified-llm"]
 

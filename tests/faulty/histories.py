@@ -16,7 +16,7 @@ from harness.adapters import Adapter, Output, RunOptions
 from harness.adapters.adapter import FACTS
 from harness.facts import Transcript
 from harness.judging.aspect_run import JudgedExchange, judge_second_turns
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.stream.exchange import Exchange, Request
 
 from .faults import Fault
@@ -189,7 +189,7 @@ class HistoryFault(Fault):
         return Adapter(name=self.name, model=FACTS, run=_silent, second_request=second_request)
 
     @property
-    def result(self) -> Result:
+    def result(self) -> Row:
         """The result of its second turn."""
         item = JudgedExchange(self.dialect, 1, WIRES[self.dialect].exchange)
         [result] = judge_second_turns([item], [self.adapter])

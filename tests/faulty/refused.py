@@ -12,7 +12,7 @@ from harness.adapters import Adapter, Output, RunOptions, SentRequest
 from harness.adapters.adapter import FACTS
 from harness.facts import Transcript
 from harness.judging.aspect_run import JudgedExchange, judge_items, judge_second_turns
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.stream.exchange import Exchange, Request
 
 from .histories import ASKED, WIRES, Body
@@ -77,7 +77,7 @@ class RefusedFault:
     rule: str
 
     @property
-    def results(self) -> list[Result]:
+    def results(self) -> list[Row]:
         """The results of its two turns."""
         first, second = bodies(self.wire)
         self.change(first if self.turn == 1 else second)

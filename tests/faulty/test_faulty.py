@@ -20,7 +20,7 @@ import pytest
 from harness.adapters import RunOptions, Subject
 from harness.judging.judge import Cell, judge, resolve_fixture, run_cell
 from harness.judging.laws import LAWS
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.pipeline.replay import replay
 from harness.stream.session import Session
 from tests.faulty import by_facts
@@ -112,7 +112,7 @@ def detect(fault: Fault) -> Detection:
     return Detection(red, differing, len(cells(fault.dialect)) + others)
 
 
-def is_red(result: Result) -> bool:
+def is_red(result: Row) -> bool:
     """Whether the comparison fails. An adapter must not raise, since that would be a different
     fault.
     """

@@ -16,7 +16,7 @@ from harness.facts import Finding, read_losses
 from harness.judging.aspect_run import JudgedExchange, judge_items, judge_second_turns
 from harness.judging.aspects import ExchangeJudgement, compare_exchange
 from harness.judging.reading import Reading
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import ASKS, EXCHANGE, READS, REQUEST, URL, function_adapter
@@ -148,7 +148,7 @@ def test_the_second_request_is_judged(
     assert rules(finding) == ["call-unsigned"]
 
 
-def second_turn(parts: list[Any], folder: Path) -> Result:
+def second_turn(parts: list[Any], folder: Path) -> Row:
     """The second turn of an adapter that drops signatures, after a content with these parts."""
     message = {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}
     body = b"data: " + json.dumps(message).encode() + b"\r\n\r\n"

@@ -9,7 +9,7 @@ import pytest
 
 from harness.facts import RED, AspectVerdict, Finding, error_finding
 from harness.judging.decide import NOTHING_COMPARED, UNREVIEWED, Decision, Known, Terms, decide
-from harness.judging.results import Level
+from harness.judging.rows import Level
 
 KEPT = Finding("text", "kept")
 NOTED = Finding("media", "kept", "only-raw")

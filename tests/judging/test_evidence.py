@@ -23,7 +23,7 @@ from harness.judging.evidence import (
     with_evidence,
 )
 from harness.judging.judge import MAX_FINDING_TEXT, Cell, judge
-from harness.judging.results import MOST_READS, Evidence, Read, Result
+from harness.judging.rows import MOST_READS, CaseRow, Evidence, Read
 from harness.project.folders import yaml_files
 from harness.project.project import Project, kind_of
 from harness.providers import with_provider
@@ -49,7 +49,7 @@ def judged(
     exchange: Exchange = WHOLE,
     adapter: Adapter | None = None,
     **keys: Any,
-) -> Result:
+) -> CaseRow:
     def load(name: str) -> Cassette:
         if name != "x/y":
             raise CassetteError(f"no cassette {name}")
@@ -66,7 +66,7 @@ def judged(
     return with_evidence(judge(Cell(case, "a.yaml", column), load, adapter))
 
 
-def evidence(result: Result) -> Evidence:
+def evidence(result: CaseRow) -> Evidence:
     assert result.evidence is not None
     return result.evidence
 
@@ -271,4 +271,4 @@ def test_findings_are_kept_as_far_as_they_fit_and_counted_all() -> None:
 
 def test_evidence_is_plain_data() -> None:
     result = judged([])
-    assert msgspec.json.decode(msgspec.json.encode(result), type=Result) == result
+    assert msgspec.json.decode(msgspec.json.encode(result), type=CaseRow) == result

@@ -30,7 +30,7 @@ from harness.judging.excerpts import (
     excerpts_of_request,
 )
 from harness.judging.reading import Reading
-from harness.judging.results import LayerView
+from harness.judging.rows import LayerView
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 from tests.support.second_turn import judge_second_turn

@@ -26,7 +26,7 @@ from harness.facts import (
 )
 from harness.judging.evidence import with_evidence
 from harness.judging.judge import Cell, judge
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.project.project import Project
 from harness.report.tally import by_feature
 from harness.specs.models import Case
@@ -46,7 +46,7 @@ def result_of(
     aspects: tuple[Aspect, ...] | None = ("signatures",),
     more: tuple[tuple[str, tuple[Aspect, ...] | None], ...] = (),
     **case: Any,
-) -> Result:
+) -> Row:
     features = (("x.y", aspects), *more)
     given = {
         "case": "c",

@@ -21,7 +21,7 @@ from harness.adapters import (
 )
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
 from harness.judging.judge import Cell, judge
-from harness.judging.results import Result
+from harness.judging.rows import CaseRow
 from harness.providers import with_provider
 from harness.specs.models import Case
 
@@ -41,7 +41,7 @@ KNOWN = {"reason": "r", "link": "https://x.example"}
 
 def verdict(
     expected: Any = RIGHT, *, column: str = "anthropic", adapter: Adapter | None = None, **keys: Any
-) -> Result:
+) -> CaseRow:
     expect = keys.pop("expect", {column: expected})
     case = Case(
         case="c",

@@ -12,7 +12,7 @@ from harness.cassettes import Cassette, Origin
 from harness.judging.aspect_run import JudgedExchange, judge_items
 from harness.judging.judge import Cell, judge
 from harness.judging.laws.judge import cells, judge_law
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.pipeline.replay import replay
 from harness.providers import with_provider
 from harness.specs.models import Case
@@ -39,7 +39,7 @@ def refuse(exchange: Exchange, options: RunOptions) -> Output:
 STATED = user_adapter("stated", FACTS, refuse)
 
 
-def outcome(result: Result) -> tuple[str, str]:
+def outcome(result: Row) -> tuple[str, str]:
     return result.verdict, result.reason
 
 

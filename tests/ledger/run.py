@@ -26,7 +26,7 @@ from harness.judging.laws.judge import cells as law_cells
 from harness.judging.laws.judge import judge_law
 from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import judge_questions, plan_questions
-from harness.judging.results import Result
+from harness.judging.rows import Row as Judged
 from harness.project.recordings import load_recording
 from harness.project.suite import CASSETTES
 from harness.providers import PROVIDERS
@@ -74,7 +74,7 @@ def stored() -> list[Stored]:
     return [Stored(name, lines) for name, lines in read_outputs().items()]
 
 
-def row_of(result: Result) -> dict[str, Value]:
+def row_of(result: Judged) -> dict[str, Value]:
     """The subjects of a result: the cell, its block, notes about requests, and each aspect."""
     words = {finding.subject: finding for finding in result.findings}
     failed = words.get(RUN)

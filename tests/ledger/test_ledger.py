@@ -11,7 +11,7 @@ from harness import Exchange
 from harness.adapters import RunOptions
 from harness.facts import Call, Entry, Error, Finding, Finish, Raised, Text, Transcript, Usage
 from harness.judging.aspect_run import JudgedExchange
-from harness.judging.results import Result
+from harness.judging.rows import ExchangeRow
 from tests.ledger import outputs
 from tests.ledger.__main__ import main
 from tests.ledger.rows import FAULTY, LAWS, Ledger, Row, Value, read, write
@@ -206,7 +206,7 @@ def test_an_output_belongs_to_the_content_of_its_exchange(tmp_path: Path) -> Non
 
 def test_a_value_and_a_reason_have_digests_of_their_own() -> None:
     def text(finding: Finding) -> Value:
-        result = Result("passed", aspects={"text": finding.verdict}, findings=(finding,))
+        result = ExchangeRow("passed", aspects={"text": finding.verdict}, findings=(finding,))
         return row_of(result)["text"]
 
     first, other_value, other_reason = (
@@ -216,4 +216,4 @@ def test_a_value_and_a_reason_have_digests_of_their_own() -> None:
     )
     assert first.reason == other_value.reason != other_reason.reason
     assert first.values != other_value.values
-    assert row_of(Result("passed", aspects={"text": "kept"}))["text"] == KEPT
+    assert row_of(ExchangeRow("passed", aspects={"text": "kept"}))["text"] == KEPT

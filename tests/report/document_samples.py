@@ -7,11 +7,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.facts import Finding
-from harness.judging.results import (
+from harness.judging.rows import (
+    CaseRow,
     Evidence,
     LayerView,
     Read,
-    Result,
     Sent,
     Stream,
     Verdict,
@@ -39,7 +39,7 @@ HEADER = Header(
 
 def result(
     verdict: Verdict = "passed", case: str = "one", adapter: str = "anthropic", **changes: Any
-) -> Result:
+) -> CaseRow:
     whole: dict[str, Any] = {
         "spec": "gemini-api/text.yaml",
         "line": 3,
@@ -59,7 +59,7 @@ def result(
         "wire": "data: {}\n\n",
         "evidence": Evidence(STREAM, "b" * 32),
     }
-    return Result(**(whole | changes))
+    return CaseRow(**(whole | changes))
 
 
 SEVERAL = [
@@ -82,7 +82,7 @@ SEVERAL = [
 ]
 
 
-def failing(number: int, *, lines: int = 11, wide: int = 1000) -> list[Result]:
+def failing(number: int, *, lines: int = 11, wide: int = 1000) -> list[CaseRow]:
     layers = tuple(
         LayerView(name, ("z" * 260,) * lines, 0, 200, 5, True)
         for name in ("frames", "events", "payloads")
@@ -111,7 +111,7 @@ def failing(number: int, *, lines: int = 11, wide: int = 1000) -> list[Result]:
     ]
 
 
-def changed(base: list[Result], head: list[Result]) -> list[tuple[str, str, str]]:
+def changed(base: list[CaseRow], head: list[CaseRow]) -> list[tuple[str, str, str]]:
     return [
         (change.kind, change.cell.case, change.words)
         for change in compare_runs(Run(HEADER, base), Run(HEADER, head))

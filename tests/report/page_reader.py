@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
 
-from harness.judging.results import (
-    Result,
+from harness.judging.rows import (
+    Row,
 )
 from harness.report import Header, Run, render
 from tests.support.report_samples import (
@@ -17,7 +17,7 @@ from tests.support.report_samples import (
 )
 
 
-def pages(*results: Result, header: Header = HEADER) -> dict[str, str]:
+def pages(*results: Row, header: Header = HEADER) -> dict[str, str]:
     return {
         name: text for name, text in render(Run(header, results)).items() if name.endswith(".html")
     }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from harness.facts import Finding
-from harness.judging.results import Result
+from harness.judging.rows import CaseRow
 from harness.report.annotations import MAX_SHOWN, annotation_lines
 
-RED = Result(
+RED = CaseRow(
     "failed",
     "shop",
     spec="a/b.yaml",
@@ -20,18 +20,18 @@ RED = Result(
 
 
 def test_a_red_cell_names_file_line_and_finding() -> None:
-    assert annotation_lines([RED, Result("passed", "shop")]) == (
+    assert annotation_lines([RED, CaseRow("passed", "shop")]) == (
         "::error file=specs/a/b.yaml,line=7,title=failed%3A two%2C or more [shop]::"
         "100 %25 of the calls%0Aare given.%0Acalls lost: one\n"
     )
 
 
 def test_without_a_red_cell_there_is_nothing() -> None:
-    assert annotation_lines([Result("passed", "shop"), Result("not-run", "shop")]) == ""
+    assert annotation_lines([CaseRow("passed", "shop"), CaseRow("not-run", "shop")]) == ""
 
 
 def test_a_text_can_not_begin_a_command_of_its_own() -> None:
-    evil = Result("error", "shop", case="x", reason="a\n::set-output name=x::y\r\n::error::z")
+    evil = CaseRow("error", "shop", case="x", reason="a\n::set-output name=x::y\r\n::error::z")
     assert len(annotation_lines([evil]).splitlines()) == 1
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.judging.judge_results import JudgeResults, decode_results, encode_results
-from harness.judging.results import Result
+from harness.judging.rows import QuestionRow
 from harness.report import Run, compare_runs, render, render_index
 from harness.report.asked import asked_questions
 from harness.report.aspect_counts import Findings
@@ -21,7 +21,7 @@ from tests.support.asked_samples import ASKED, KEPT, UNREAD, judged, row
 from tests.support.report_samples import HEADER, result
 
 
-def kinds(before: Result, *after: Result) -> list[tuple[str, str]]:
+def kinds(before: QuestionRow, *after: QuestionRow) -> list[tuple[str, str]]:
     [(old, new)] = compared_runs(judged(before, row("other")), judged(*after, row("other")))
     return [(change.kind, change.place) for change in compare_runs(old, new)]
 
@@ -92,7 +92,7 @@ def test_a_question_of_several_wires_names_its_wire() -> None:
     ],
 )
 def test_a_question_that_was_kept_and_is_not_now_is_broken(
-    before: Result, after: Result, kind: str
+    before: QuestionRow, after: QuestionRow, kind: str
 ) -> None:
     assert kinds(before, after) == [(kind, "gemini-api: zero[shim]")]
 

@@ -8,14 +8,14 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from harness.facts import ASPECTS, Finding, Place
+from harness.facts import ASPECTS, AspectVerdict, Finding, Place
 from harness.judging.judge_results import (
     AdapterResults,
     JudgeResults,
     decode_results,
     encode_results,
 )
-from harness.judging.results import Evidence, Stream, unjudged
+from harness.judging.rows import CaseRow, Evidence, Stream, unjudged
 from harness.report import ReportError, Run, compare_runs, render_index
 from harness.report.aspect_counts import Findings, command_of
 from harness.report.aspect_text import LEGEND, closing_text, results_text
@@ -404,7 +404,8 @@ def test_the_page_of_a_comparison_lists_its_changes() -> None:
 
 
 def test_the_cells_of_facts_of_a_pytest_run_are_compared_by_aspect() -> None:
-    case = replace(cell(text="kept", ids="kept"), spec="a.yaml", case="one", adapter="shop")
+    verdicts: dict[str, AspectVerdict] = {"text": "kept", "ids": "kept"}
+    case = CaseRow("passed", "shop", aspects=verdicts, spec="a.yaml", case="one")
     lost = replace(case, aspects={"text": "kept"})
     [change] = compare_runs(*(Run(HEADER, [side]) for side in (case, lost)))
     assert (change.kind, change.words) == ("broken", "passed")

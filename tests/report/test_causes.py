@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from harness.facts import AspectVerdict, Finding
 from harness.judging.judge_results import JudgeResults
-from harness.judging.results import Evidence, LayerView, Result, WireProperty
+from harness.judging.rows import Evidence, ExchangeRow, LayerView, WireProperty
 from harness.report import render_index
 from harness.report.aspect_counts import Findings, hints_of
 from harness.report.aspect_text import results_text
@@ -18,7 +18,7 @@ from tests.support.aspect_samples import OTHER, cell, with_findings
 
 def answers(
     number: int, wire: str = "", fields: tuple[str, ...] = (), **verdicts: AspectVerdict
-) -> list[Result]:
+) -> list[ExchangeRow]:
     """Streams with these line ends, or without any, whose messages have these fields."""
     properties = [WireProperty("framing", "server-sent events")]
     properties += [WireProperty("line ends", wire)] if wire else []
@@ -33,7 +33,7 @@ def answers(
     ]
 
 
-def sentences(cells: list[Result]) -> list[str]:
+def sentences(cells: list[ExchangeRow]) -> list[str]:
     return [cause.sentence for cause in Findings(cells).causes]
 
 
@@ -126,7 +126,7 @@ def test_without_a_contrast_unexpected_line_ends_are_a_possible_cause(
     assert sentences([*cells, *answers(1, "", text="wrong")]) == []
 
 
-def without_events(result: Result) -> Result:
+def without_events(result: ExchangeRow) -> ExchangeRow:
     """The cell of an adapter that gave no event."""
     views = (LayerView("frames", ("data: {}",), 0, 1, 0), LayerView("native", (), 0, 0))
     return replace(result, evidence=Evidence(excerpts={"text": views}))

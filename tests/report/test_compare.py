@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.facts import Finding
-from harness.judging.results import (
+from harness.judging.rows import (
     Evidence,
     Read,
     Verdict,

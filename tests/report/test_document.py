@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from harness.judging.results import (
+from harness.judging.rows import (
     Evidence,
-    Result,
     ResultsError,
+    Row,
 )
 from harness.report import (
     Header,
@@ -25,14 +26,14 @@ from harness.report import (
 from tests.report.document_samples import HEADER, SEVERAL, STREAM, failing, result
 
 
-def by_key(results: list[Result]) -> list[Result]:
+def by_key(results: Sequence[Row]) -> list[Row]:
     return sorted(results, key=lambda result: (result.case, result.adapter))
 
 
 def test_a_run_is_read_back_unchanged_from_its_document() -> None:
     back = unpack(pack(Run(HEADER, SEVERAL)))
     assert back.header == HEADER
-    assert by_key(list(back.results)) == by_key(SEVERAL)
+    assert by_key(back.results) == by_key(SEVERAL)
 
 
 def test_the_document_is_the_same_bytes_in_any_order_of_results() -> None:
@@ -132,7 +133,7 @@ def test_the_streams_of_earlier_turns_are_read_back_too() -> None:
 def test_many_failing_cells_keep_all_their_evidence() -> None:
     for number in (1, 400):
         packed = pack(Run(HEADER, failing(number)))
-        assert by_key(list(unpack(packed).results)) == by_key(failing(number))
+        assert by_key(unpack(packed).results) == by_key(failing(number))
 
 
 def test_a_command_is_stored_once_for_all_adapters() -> None:
@@ -150,4 +151,4 @@ def test_a_command_is_stored_once_for_all_adapters() -> None:
         "pytest 'specs/gemini-api/text.yaml::one[ADAPTER]'",
     ]
     assert [row.get("command") for row in document["results"]] == ["another", None, None]
-    assert by_key(list(unpack(pack(run)).results)) == by_key(list(run.results))
+    assert by_key(unpack(pack(run)).results) == by_key(run.results)

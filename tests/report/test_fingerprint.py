@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.judging.results import (
+from harness.judging.rows import (
     VERDICTS,
 )
 from harness.report.fingerprint import fingerprint, legend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from harness.judging.results import (
+from harness.judging.rows import (
     Verdict,
 )
 from harness.report import (

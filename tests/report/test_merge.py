@@ -9,10 +9,10 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from harness.judging.results import (
+from harness.judging.rows import (
+    CaseRow,
     Evidence,
     Read,
-    Result,
     ResultsError,
     Sent,
     Stream,
@@ -80,7 +80,7 @@ def test_runs_with_different_results_of_a_cell_do_not_merge() -> None:
         merge([Run(HEADER, [result()]), Run(HEADER, [result("failed")])])
 
 
-def varied(number: int, reads: int) -> list[Result]:
+def varied(number: int, reads: int) -> list[CaseRow]:
     """Like `failing`, but each stream has its own times, sizes, cuts, digest, request and
     beginning.
     """

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.facts import Finding
-from harness.judging.results import (
+from harness.judging.rows import (
     VERDICTS,
     Verdict,
     decode,

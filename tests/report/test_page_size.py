@@ -13,10 +13,10 @@ from harness.judging.evidence import with_evidence
 from harness.judging.judge import judge
 from harness.judging.laws.judge import cells as law_cells
 from harness.judging.laws.judge import judge_law
-from harness.judging.results import (
+from harness.judging.rows import (
     Evidence,
     LayerView,
-    Result,
+    CaseRow,
 )
 from harness.project.folders import yaml_files
 from harness.project.project import Project, kind_of
@@ -32,7 +32,7 @@ from tests.support.report_samples import (
 
 
 @pytest.fixture(scope="module")
-def shipped() -> tuple[Header, list[Result]]:
+def shipped() -> tuple[Header, list[CaseRow]]:
     """The results of the shipped specs, as in a run."""
     root = Path(__file__).parents[2]
     project = Project([root / "specs"], root / "cassettes")
@@ -61,7 +61,7 @@ def html_size(files: Mapping[str, str]) -> int:
 
 @pytest.mark.slow
 def test_the_pages_of_the_shipped_cells_keep_to_the_budget(
-    shipped: tuple[Header, list[Result]],
+    shipped: tuple[Header, list[CaseRow]],
 ) -> None:
     header, results = shipped
     assert html_size(render(Run(header, results))) <= BUDGET * len(results)

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.facts import Finding, Place
-from harness.judging.results import VERDICTS, Evidence, Result
+from harness.judging.rows import VERDICTS, Evidence, Row
 from harness.report import Named
 from harness.report.tally import describe_origins
 from harness.stream.exchange import Origin
@@ -393,7 +393,7 @@ RECORDED = Origin("recorded", date="2026-11-20")
     ],
 )
 def test_origins_count_distinct_streams_that_were_compared(
-    results: list[Result], sentence: str
+    results: list[Row], sentence: str
 ) -> None:
     assert describe_origins(results) == sentence
     assert sentence.replace("`", "") in Page(pages(*results)["index.html"]).text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.judging.judge import resolve_fixture
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.project.folders import yaml_files
 from harness.project.project import Project, kind_of
 from harness.report import Run, render
@@ -21,7 +21,7 @@ from tests.support.report_samples import HEADER, result
 ROOT = Path(__file__).parents[2]
 
 
-def table_rows(results: list[Result]) -> dict[str, str]:
+def table_rows(results: list[Row]) -> dict[str, str]:
     """The words of each row of the question tables, by the title of the row."""
     page = render(Run(HEADER, results))["index.html"]
     start = page.find('aria-labelledby="questions"')
@@ -59,7 +59,7 @@ def test_the_row_of_an_aspect_names_the_adapters_that_lose_it() -> None:
     ],
     ids=["one provider", "two questions", "no question"],
 )
-def test_a_question_that_one_provider_answers_is_not_shown(results: list[Result]) -> None:
+def test_a_question_that_one_provider_answers_is_not_shown(results: list[Row]) -> None:
     assert table_rows(results) == {}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from harness.cassettes import Exchange
 from harness.judging.evidence import describe
-from harness.judging.results import Read
+from harness.judging.rows import Read
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 80, 81, 802, 5000])

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from harness.facts import Finding, Place
-from harness.judging.results import (
+from harness.judging.rows import (
     MOST_READS,
     VERDICTS,
     Evidence,
@@ -62,7 +62,7 @@ def test_a_lone_surrogate_is_written_as_text() -> None:
     [
         (b"", "the document is incomplete"),
         (b"\xff", "the document is not JSON from byte 0 on"),
-        (b"[{}]", "[0].verdict is missing; required keys are "),
+        (b'[{"about":"case"}]', "[0].verdict is missing; required keys are "),
         (
             encode([result()]).replace(b'"passed"', b'"green"'),
             "[0].verdict must be 'failed', 'error', ",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from harness.judging.results import (
-    Result,
+from harness.judging.rows import (
+    Row,
 )
 from harness.report import Run, Unread, render, summary
 from harness.report.tally import headline
@@ -72,7 +72,7 @@ from tests.support.report_samples import (
         ),
     ],
 )
-def test_the_headline_of_a_run(results: list[Result], sentences: list[str]) -> None:
+def test_the_headline_of_a_run(results: list[Row], sentences: list[str]) -> None:
     assert headline(results, PROVIDERS, DIALECTS) == sentences
 
 
@@ -89,7 +89,7 @@ def test_the_headline_of_a_run(results: list[Result], sentences: list[str]) -> N
     ],
 )
 def test_headline_and_summary_begin_with_unreadable_specs(
-    results: list[Result], specs: list[str], sentences: list[str]
+    results: list[Row], specs: list[str], sentences: list[str]
 ) -> None:
     unread = [Unread(spec, f"{spec}:{line}: no") for line, spec in enumerate(specs, 1)]
     assert headline(results, PROVIDERS, DIALECTS, unread) == sentences

@@ -22,10 +22,10 @@ from harness.cassettes.redaction.masked_output import MaskedOutput
 from harness.cassettes.redaction.redactor import Redactor
 from harness.cli.main import main
 from harness.facts import Finding
-from harness.judging.results import (
+from harness.judging.rows import (
     Evidence,
     LayerView,
-    Result,
+    Row,
     Sent,
     Stream,
 )
@@ -60,26 +60,26 @@ def unmask(monkeypatch: pytest.MonkeyPatch) -> None:
 # Reports
 
 
-def with_evidence(**fields: object) -> Result:
+def with_evidence(**fields: object) -> Row:
     base = result("failed")
     evidence = base.evidence or Evidence()
     return replace(base, evidence=replace(evidence, **fields))
 
 
-def with_stream(**fields: object) -> Result:
+def with_stream(**fields: object) -> Row:
     return with_evidence(stream=Stream(200, 9, "a" * 32, **fields))  # type: ignore[arg-type]  # any field of a stream
 
 
-def finding(wire: str = "", adapter: str = "", remark: str = "", path: str = "[0]") -> Result:
+def finding(wire: str = "", adapter: str = "", remark: str = "", path: str = "[0]") -> Row:
     changed = Finding(path, "wrong", "changed", wire, adapter, remark=remark)
     return result("failed", findings=(changed,), findings_total=1)
 
 
-def lines(*texts: str) -> Result:
+def lines(*texts: str) -> Row:
     return with_evidence(layers=(LayerView("frames", texts, 0, len(texts), 0, True),))
 
 
-REPORTED: dict[str, Callable[[str], Result]] = {
+REPORTED: dict[str, Callable[[str], Row]] = {
     "requirement": lambda text: result("failed", requirement=text),
     "reason": lambda text: result("error", reason=f"the adapter raised KeyError: {text}"),
     "link": lambda text: result("known-failing", reason="r", link=f"https://x/?q={text}"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.facts import Finding, Place
 from harness.judging.judge_results import AdapterResults, JudgeResults
-from harness.judging.results import Result
+from harness.judging.rows import QuestionRow
 
 ZERO = Finding(
     "settings",
@@ -18,10 +18,10 @@ ZERO = Finding(
 
 def row(
     name: str, *, unary: bool = False, provider: str = "gemini-api", finding: Finding = ZERO
-) -> Result:
+) -> QuestionRow:
     """A row of a question with this finding."""
     not_asked = finding.verdict == "not_asked"
-    return Result(
+    return QuestionRow(
         "failed" if finding.red else "not-run" if not_asked else "passed",
         provider=provider,
         case=f"{name} (unary)" if unary else name,
@@ -33,7 +33,6 @@ def row(
         aspects={finding.subject: finding.verdict},
         findings=(finding,) if finding.reason else (),
         findings_total=1,
-        turn="question",
         block="documented",
         unary=unary,
     )
@@ -43,7 +42,7 @@ KEPT = Finding("settings", "kept")
 UNREAD = Finding("messages", "not_asked", "skipped", adapter="tools: the adapter does not read it")
 
 
-def judged(*rows: Result, name: str = "shim", version: str = "1") -> JudgeResults:
+def judged(*rows: QuestionRow, name: str = "shim", version: str = "1") -> JudgeResults:
     return JudgeResults((AdapterResults(name, "serve: shim:replay", version, questions=rows),))
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from harness.facts import AspectVerdict, Finding, Place, error_finding
 from harness.judging.judge_results import AdapterResults, JudgeResults, Unjudged
-from harness.judging.results import Block, Evidence, LayerView, Result
+from harness.judging.rows import Block, Evidence, ExchangeRow, LayerView
 from tests.support.report_samples import HOSTILE
 
 RED = ("lost", "wrong", "raised")
@@ -26,7 +26,9 @@ def red(aspect: str, verdict: AspectVerdict, note: str) -> Finding:
     return Finding(aspect, verdict, "law", remark=note)
 
 
-def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: AspectVerdict) -> Result:
+def cell(
+    cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: AspectVerdict
+) -> ExchangeRow:
     """A cell with these verdicts, and with evidence for the red ones. A red finding has the number
     of the exchange as a value.
     """
@@ -36,7 +38,7 @@ def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: AspectVe
         if verdict in RED
     )
     asked = {*verdicts.values()} - {"not_carried", "not_asked"}
-    return Result(
+    return ExchangeRow(
         "failed" if findings else "passed" if asked else "not-run",
         cassette=cassette,
         exchange=exchange,
@@ -49,7 +51,7 @@ def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: AspectVe
     )
 
 
-def with_findings(result: Result, *findings: Finding) -> Result:
+def with_findings(result: ExchangeRow, *findings: Finding) -> ExchangeRow:
     """The failed cell with these findings instead of its own."""
     verdicts = {finding.subject: finding.verdict for finding in findings}
     return replace(result, verdict="failed", aspects=verdicts, findings=findings)
@@ -63,10 +65,10 @@ def error(
     group: str = "",
     block: Block = "documented",
     cuts: str = "",
-) -> Result:
+) -> ExchangeRow:
     """A cell that could not be judged."""
     finding = replace(error_finding(message, group), place=Place(cuts=cuts))
-    return Result(
+    return ExchangeRow(
         "error",
         cassette=cassette,
         exchange=exchange,
@@ -76,7 +78,7 @@ def error(
     )
 
 
-VARIANT = Result(
+VARIANT = ExchangeRow(
     "failed",
     cassette="gemini-api/b",
     exchange=3,
@@ -104,7 +106,7 @@ SHOP = AdapterResults(
 OTHER = AdapterResults("other", "other:replay", "unknown", cells=(cell(text="kept"),))
 RESULTS = JudgeResults((OTHER, SHOP), (Unjudged("x.yaml", "it is no recording"),))
 
-_HOSTILE_CELL = Result(
+_HOSTILE_CELL = ExchangeRow(
     "failed",
     cassette=HOSTILE,
     exchange=1,

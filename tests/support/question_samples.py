@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from harness.facts import AspectVerdict
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from tests.support.report_samples import result
 
 
 def answer(
     provider: str, adapter: str, question: str = "weather", **verdicts: AspectVerdict
-) -> Result:
+) -> Row:
     return result(
         spec=f"{provider}/calls.yaml",
         case="call",

@@ -9,11 +9,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.facts import Finding, Place
-from harness.judging.results import (
+from harness.judging.rows import (
+    CaseRow,
     Evidence,
     LayerView,
     Read,
-    Result,
     Sent,
     Stream,
     Verdict,
@@ -45,7 +45,7 @@ WRITTEN = Origin("written", date="2026-11-22")
 
 def result(
     verdict: Verdict = "passed", case: str = "two-calls", adapter: str = "anthropic", **changes: Any
-) -> Result:
+) -> CaseRow:
     """A cell; ``changes`` replace any of its fields."""
     whole: dict[str, Any] = {
         "spec": "gemini-api/tool-calls.yaml",
@@ -65,7 +65,7 @@ def result(
         "command": f"pytest 'specs/gemini-api/tool-calls.yaml::{case}[{adapter or 'events'}]'",
         "wire": 'data: {"candidates": []}\n\n',
     }
-    return Result(**(whole | changes))
+    return CaseRow(**(whole | changes))
 
 
 MIXED = [
@@ -120,7 +120,7 @@ HOSTILE_EVIDENCE = Evidence(
 HOSTILE_PLACE = Place(3, 4, HOSTILE, HOSTILE, HOSTILE, 5, HOSTILE)
 
 
-def hostile(verdict: Verdict) -> Result:
+def hostile(verdict: Verdict) -> CaseRow:
     """A cell that tries to break out of every field."""
     return result(
         verdict,
@@ -165,7 +165,7 @@ def run_of(
     verdict: Verdict = "passed",
     columns: tuple[str, ...] = THREE,
     number: int = 2,
-) -> list[Result]:
+) -> list[CaseRow]:
     """Cells as in a run, each case with a stream of its own; cells that aren't passed have
     ``number`` findings.
     """

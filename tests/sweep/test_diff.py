@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.judging.results import Verdict
+from harness.judging.rows import Verdict
 from harness.sweep.diff import SweepDifferences, compare_sweeps
 from harness.sweep.files import Folder
 from harness.sweep.output import write_part

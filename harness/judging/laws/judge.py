@@ -18,7 +18,7 @@ from ..aspects import judge_exchange
 from ..decide import Known, Terms, decide
 from ..facts_cells import known_failure, known_use
 from ..reading import Reading
-from ..results import Result
+from ..rows import LawRow, ended
 from . import LAWS, Law
 from .law import Breach
 from .loss import LOSS
@@ -70,7 +70,7 @@ class LawJudgement:
     exception for the recording itself.
     """
 
-    result: Result
+    result: LawRow
     breaches: tuple[Breach, ...] = ()
     exception: BaseException | None = None
 
@@ -103,17 +103,16 @@ def judge_law(cell: LawCell) -> LawJudgement:
     law, exchange, subject = cell.law, cell.exchange, cell.subject
     blank = blank_law_result(cell)
     if fault := exchange.coding_fault:
-        return LawJudgement(msgspec.structs.replace(blank, verdict="error", reason=fault))
+        return LawJudgement(ended(blank, "error", fault))
     reason = law.not_run(exchange, subject)
     if reason:
-        return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=reason))
+        return LawJudgement(ended(blank, "not-run", reason))
     try:
         if skipped := _skipped(exchange, subject):
-            return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=skipped))
+            return LawJudgement(ended(blank, "not-run", skipped))
         breaches = law.findings(exchange, subject)
     except AdapterError as error:
-        broken = msgspec.structs.replace(blank, verdict="error", reason=str(error))
-        return LawJudgement(broken, exception=error.__cause__)
+        return LawJudgement(ended(blank, "error", str(error)), exception=error.__cause__)
     known = [
         known_failure(subject.adapter, cell.cassette, f"law-{law.id}")
         or (breach.aspect and known_failure(subject.adapter, cell.cassette, breach.aspect))
@@ -121,8 +120,6 @@ def judge_law(cell: LawCell) -> LawJudgement:
     ]
     judged = [f"law-{law.id}", *(ASPECTS if law is LOSS else ())]
     failed = {judged[0], *(breach.aspect for breach in breaches)} if breaches else set()
-    use = known_use(subject.adapter, cell.cassette, judged, failed)
-    blank = msgspec.structs.replace(blank, known=use)
     unknown = [breach for breach, failure in zip(breaches, known, strict=True) if not failure]
     first = next((failure for failure in known if failure), None)
     is_known = bool(first) and not unknown
@@ -140,6 +137,7 @@ def judge_law(cell: LawCell) -> LawJudgement:
         link=link,
         first_layer=blank.layer if unknown else "",
         findings=findings,
+        known=known_use(subject.adapter, cell.cassette, judged, failed),
         findings_total=len(unknown),
     )
     raised = (breach.exception for breach in unknown if breach.exception)
@@ -166,11 +164,11 @@ def _finding(law: Law, breach: Breach) -> Finding:
     return Finding(subject, "wrong", "law", law.sentence, remark=breach.sentence)
 
 
-def blank_law_result(cell: LawCell) -> Result:
+def blank_law_result(cell: LawCell) -> LawRow:
     """Return the result of a cell before it is judged: only its names."""
     law, adapter = cell.law, cell.adapter
     events = adapter.layer == "events"
-    return Result(
+    return LawRow(
         spec=f"laws/{law.name}",
         line=law.id,
         case=f"{cell.cassette}.{cell.number}",

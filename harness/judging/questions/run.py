@@ -26,7 +26,7 @@ from harness.stream.sample_media import WEB, address_of, medium_bytes
 from ..accepted import judge_request
 from ..aspect_run import JudgedExchange, LossUse, items_with_second_turn, judge_history
 from ..decide import decide
-from ..results import Result as Row
+from ..rows import QuestionRow
 from .comparison import Comparison, SentPrompt, all_parts, found, functions_of
 from .history import with_places
 from .prompt_comparison import asked_aspects, compare_prompts
@@ -50,10 +50,10 @@ class AskedItem(Protocol):
         """The recorded answer that it has."""
 
     @property
-    def blank(self) -> Row:
+    def blank(self) -> QuestionRow:
         """Its row before it is asked: only its names."""
 
-    def judge(self, adapter: Adapter, use: LossUse) -> Row:
+    def judge(self, adapter: Adapter, use: LossUse) -> QuestionRow:
         """Return its row. The declared losses that concern it are added to ``use``."""
 
 
@@ -90,10 +90,10 @@ class QuestionItem:
         return Asked(question.name, prompt, self.provider, self.streamed, question.stored, exchange)
 
     @property
-    def blank(self) -> Row:
+    def blank(self) -> QuestionRow:
         """Its row before it is asked: only its names."""
         question = self.question
-        return Row(
+        return QuestionRow(
             "error",
             provider=self.provider,
             case=self.name,
@@ -102,12 +102,11 @@ class QuestionItem:
             question=question.name,
             requirement=question.asks,
             regression_of=question.threads,
-            turn="question",
             block="documented",
             unary=not self.streamed,
         )
 
-    def judge(self, adapter: Adapter, use: LossUse) -> Row:
+    def judge(self, adapter: Adapter, use: LossUse) -> QuestionRow:
         """Return its row. The declared losses of requests are added to ``use``."""
         return _judge(self, adapter, use)
 
@@ -185,13 +184,15 @@ def _continued(prompt: Prompt, exchange: Exchange) -> Prompt:
     )
 
 
-def judge_questions(items: Iterable[AskedItem], adapter: Adapter, use: LossUse) -> Iterator[Row]:
+def judge_questions(
+    items: Iterable[AskedItem], adapter: Adapter, use: LossUse
+) -> Iterator[QuestionRow]:
     """Yield the row of each question, in order. The declared losses are added to ``use``."""
     for item in items:
         yield item.judge(adapter, use)
 
 
-def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
+def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> QuestionRow:
     blank = item.blank
     if adapter.ask is None:
         raise ValueError(f"{adapter.name} sends no requests")
@@ -210,14 +211,14 @@ def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> Row:
     return row_of(blank, findings)
 
 
-def with_losses(blank: Row, own: LossUse, use: LossUse) -> Row:
+def with_losses(blank: QuestionRow, own: LossUse, use: LossUse) -> QuestionRow:
     """Return the row with the declared losses that concern it, and add them to ``use``."""
     for loss, shown in own.items():
         use[loss] = shown or use.get(loss, False)
     return replace_fields(blank, declared={str(loss): shown for loss, shown in own.items()})
 
 
-def row_of(blank: Row, findings: Sequence[Finding]) -> Row:
+def row_of(blank: QuestionRow, findings: Sequence[Finding]) -> QuestionRow:
     """Return the row with its verdict and its findings; several may be of one aspect."""
     verdict, reason, _ = decide(findings)
     aspects: dict[str, Any] = {}

@@ -34,7 +34,7 @@ from harness.stream.printable import plural
 from ..aspect_run import JudgedExchange, LossUse
 from ..aspects import read_raw_facts
 from ..explain import FAULTS
-from ..results import Result as Row
+from ..rows import QuestionRow
 from .comparison import found, leaves_of
 from .run import declared, row_of, with_losses
 
@@ -145,10 +145,10 @@ class FaultItem:
         return self.exchange.streamed is not False
 
     @property
-    def blank(self) -> Row:
+    def blank(self) -> QuestionRow:
         """Its row before it is asked: only its names."""
         fault = self.fault
-        return Row(
+        return QuestionRow(
             "error",
             provider=self.exchange.provider or "",
             case=fault.name + ("" if self.streamed else " (unary)"),
@@ -156,12 +156,11 @@ class FaultItem:
             exchange=self.recorded.number,
             question=fault.name,
             requirement=fault.asks,
-            turn="question",
             block="documented",
             unary=not self.streamed,
         )
 
-    def judge(self, adapter: Adapter, use: LossUse) -> Row:
+    def judge(self, adapter: Adapter, use: LossUse) -> QuestionRow:
         """Return its row. The declared losses are added to ``use``."""
         return _judge(self, adapter, use)
 
@@ -235,7 +234,7 @@ def _planned(
     return [FaultItem(fault, item, served, facts.text, unkept, begun) for fault in faults]
 
 
-def _judge(item: FaultItem, adapter: Adapter, use: LossUse) -> Row:
+def _judge(item: FaultItem, adapter: Adapter, use: LossUse) -> QuestionRow:
     fault, exchange, blank = item.fault, item.exchange, item.blank
     if adapter.ask_failing is None:
         raise ValueError(f"{adapter.name} can't be asked at a failing service")

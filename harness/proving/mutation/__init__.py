@@ -27,7 +27,7 @@ from harness.judging.decide import Terms
 from harness.judging.facts_cells import ALWAYS, concerns, result_by_facts
 from harness.judging.judge import Cell, Fixture, NormalizedOnce, resolve_fixture, run_cell
 from harness.judging.reading import Reading
-from harness.judging.results import Result
+from harness.judging.rows import CaseRow
 from harness.pipeline.conversation import expected_requests
 from harness.specs.matching import bindings_of
 
@@ -293,7 +293,7 @@ def _mutants_of_facts(
     except AdapterError:
         return
     judged = judge_output(reading, adapter, output)
-    result = result_by_facts(Result("not-run"), judged, adapter, cell.aspects, Terms())
+    result = result_by_facts(CaseRow("not-run"), judged, adapter, cell.aspects, Terms())
     if result.verdict != "passed" or judged.variants:
         return
     assert judged.transcript is not None  # the cell has a verdict

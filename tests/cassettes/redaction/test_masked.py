@@ -8,7 +8,7 @@ import pytest
 
 from harness.cassettes.redaction.mask import Mask
 from harness.facts import Finding, Place, call_value
-from harness.judging.results import Result, WireProperty, encode_item
+from harness.judging.rows import ExchangeRow, WireProperty, encode_item
 from harness.stream.json_codec import Json
 
 KEY = "AIzaSyA1b2C3d4E5f6G7h8I9j0KlMnOpQrStUvWxY"
@@ -32,7 +32,7 @@ PLACES: dict[str, Callable[[str], Finding]] = {
 @pytest.mark.parametrize("place", PLACES)
 def test_a_key_is_in_no_member_of_a_finding(place: str) -> None:
     finding = PLACES[place](f"key {KEY} x")
-    result = Result("failed", adapter="shop", findings=(finding,))
+    result = ExchangeRow("failed", adapter="shop", findings=(finding,))
     assert KEY.encode() in encode_item(result)
     shown = Mask().value(result)
     assert KEY.encode() not in encode_item(shown)
@@ -58,5 +58,5 @@ def test_a_finding_without_a_secret_is_not_changed(value: Json) -> None:
 def test_a_name_of_a_field_on_the_wire_is_masked_in_every_result() -> None:
     mask = Mask()
     for _ in range(2):  # the second time from the cache
-        result = Result("passed", properties=(WireProperty("field", KEY),))
+        result = ExchangeRow("passed", properties=(WireProperty("field", KEY),))
         assert KEY.encode() not in encode_item(mask.value(result))

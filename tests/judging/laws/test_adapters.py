@@ -27,7 +27,7 @@ from harness.adapters.adapter import FUNCTION, PROGRAM, Effort
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps, loads
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, cells, judge_law, ready_made_case
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.pipeline.replay import replay
 from harness.providers import with_provider
 from tests.support.law_outcomes import outcomes
@@ -68,7 +68,7 @@ def users(
     return user_adapter(name, model, run, effort)
 
 
-def judged(number: int, adapter: Adapter, exchange: Exchange = EXCHANGE) -> Result:
+def judged(number: int, adapter: Adapter, exchange: Exchange = EXCHANGE) -> Row:
     return judge_law(cell(number, adapter, exchange)).result
 
 

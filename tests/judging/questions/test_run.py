@@ -14,7 +14,7 @@ from harness.facts import read_losses
 from harness.judging.aspect_run import LossUse
 from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import judge_questions, plan_questions
-from harness.judging.results import Result
+from harness.judging.rows import QuestionRow
 from harness.project.recordings import load_recording
 from harness.project.suite import CASSETTES
 
@@ -215,7 +215,7 @@ def rows(
     guest: bool = False,
     timeout: float = 30,
     most: int | None = None,
-) -> list[Result]:
+) -> list[QuestionRow]:
     target = function if ":" in function else f"asked_shim:{function}"
     target = f"serve: {target}"
     adapter: Adapter = adapter_of_target(target, folder, {}, timeout=timeout, guest=guest)
@@ -230,7 +230,7 @@ def rows(
     return found
 
 
-def sentences(cells: list[Result]) -> list[str]:
+def sentences(cells: list[QuestionRow]) -> list[str]:
     return list(dict.fromkeys(each.sentence for cell in cells for each in cell.red_findings))
 
 

@@ -19,7 +19,7 @@ from harness.facts import Skipped
 from harness.judging.explain import evidence_lines
 from harness.judging.questions.question import Question, own_questions
 from harness.judging.questions.run import judge_questions, plan_questions
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.pipeline.replay import frames_of
 from harness.project.recordings import load_recording
 from harness.project.suite import CASSETTES
@@ -48,7 +48,7 @@ def load(name: str) -> Cassette:
 
 def rows(
     question: Question, cassette: str, change: Callable[[Body], object] = lambda body: None
-) -> list[Result]:
+) -> list[Row]:
     """The rows of an adapter that sends both requests as the writer of the wire writes them. Its
     second request is changed.
     """

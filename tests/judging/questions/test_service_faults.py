@@ -22,7 +22,7 @@ from harness.judging.questions.service_faults import (
     answers_of,
     plan_faults,
 )
-from harness.judging.results import Result
+from harness.judging.rows import Row
 from harness.providers import Answer, Provider
 from harness.stream.events import End
 from harness.stream.exchange import Exchange, Request
@@ -49,12 +49,12 @@ def client(name: str, timeout: float = 30, *, guest: bool = False) -> Iterator[A
             attempts.OPEN.pop().close()
 
 
-def rows(name: str, provider: str, *names: str) -> list[Result]:
+def rows(name: str, provider: str, *names: str) -> list[Row]:
     with client(name) as adapter:
         return [*judge_questions(planned(adapter, provider, *names), adapter, {})]
 
 
-def words(cells: list[Result]) -> set[tuple[str, str, str]]:
+def words(cells: list[Row]) -> set[tuple[str, str, str]]:
     return {
         (cell.question, finding.word, finding.subject)
         for cell in cells
@@ -95,7 +95,7 @@ def test_the_sentences_say_what_happened() -> None:
 
 
 def test_an_adapter_that_pauses_needs_more_time_and_one_that_hangs_is_an_error() -> None:
-    cells: list[Result] = []
+    cells: list[Row] = []
     for name in ("pauses", "hangs"):
         with client(name, 3, guest=True) as adapter:
             items = [each for each in planned(adapter, "gemini-api", "overloaded") if each.streamed]

@@ -1,13 +1,14 @@
-"""The result of one cell: a `Result`, the words for its verdict, and its JSON.
+"""The rows of a run: what an adapter did with one case, law, exchange or question. Here are also
+the words for verdicts, and the JSON of rows.
 
-A result is plain immutable data with everything that a report shows. So a report can be made from
-results later, on another machine. Workers finish in any order, so everything that prints results
-sorts them by `sort_key`, a total order.
+A row is plain immutable data with everything that a report shows. So a report can be made from rows
+later, on another machine. Workers finish in any order, so everything that prints rows sorts them by
+`sort_key`, a total order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -214,85 +215,91 @@ class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """
 
 
-class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The result of one cell: a case, a law or a recorded exchange for one adapter."""
+class Row(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="about"):
+    """What one adapter did with one thing. Its type tells what that is: a case, a law, a recorded
+    exchange or a question. The properties are what a row of another type has in this place.
+    """
 
     verdict: Verdict
     adapter: str = ""
-    """"" for a cell of the layer ``events`` or ``frames``."""
-    layer: CellLayer = "facts"
-    spec: str = ""
-    """A posix path relative to the folder of specs; "" for an exchange that no case names."""
-    line: Annotated[int, Meta(ge=1)] = 1
-    case: str = ""
-    requirement: str = ""
-    features: tuple[str, ...] = ()
-    level: Level = "must"
-    source: str = ""
-    """The documentation of the requirement."""
+    """"" for a case of the layer ``events`` or ``frames``."""
     provider: str = ""
     """"" if the cassette could not be read."""
+    cassette: str = ""
+    exchange: Annotated[int, Meta(ge=0)] = 0
+    """The number of the exchange in the cassette, from 1; 0 if there is none."""
     reason: str = ""
     """Explains the verdict if the findings do not."""
     link: str = ""
     """Belongs to the reason."""
-    cassette: str = ""
-    exchange: Annotated[int, Meta(ge=0)] = 0
-    """The number of the exchange in the cassette, from 1; 0 if there is none."""
-    origin: Origin | None = None
-    end: End = "unknown"
-    first_layer: FirstLayer = ""
-    """The lowest layer that differs."""
     findings: tuple[Finding, ...] = ()
     """May be fewer than ``findings_total``."""
     findings_total: Annotated[int, Meta(ge=0)] = 0
-    command: str = ""
-    """A shell line that reproduces the cell."""
-    wire: str = ""
-    """The beginning of the stream."""
-    evidence: Evidence | None = None
-    lost_features: tuple[str, ...] | None = None
-    """The features that a verdict not-carried concerns, or that the failed aspects of an adapter
-    with facts concern. None means all.
-    """
-    regression_of: tuple[str, ...] = ()
-    """Public bug threads, as ``owner/repo#12``."""
     aspects: dict[str, AspectVerdict] = {}
     """The verdict of each aspect that was judged."""
     declared: dict[str, bool] = {}
-    """The declared losses of a user's adapter that concern the cell, and whether it shows them."""
+    """The declared losses of a user's adapter that concern the row, and whether it shows them."""
     known: dict[str, bool] = {}
-    """The patterns of known failures that match the cell, and whether a part of it fails."""
-    question: str = ""
-    """The name of the question that other providers also answer."""
-    answered: dict[str, AspectVerdict] = {}
-    """For a case with a question, the verdict of each aspect that the wire of the answer has, and
-    of some token counts.
-    """
+    """The patterns of known failures that match the row, and whether a part of it fails."""
     block: Block | Literal[""] = ""
-    """"" for a case and a law."""
+    """"" for a law, and for a case that is not judged by facts."""
     variants: tuple[str, ...] = ()
     """The ways in which the answer differs from the documented wire."""
-    turn: TurnName = "first"
-    """The second turn is the request that the adapter sends after the answer."""
-    unary: bool = False
-    """The answer is not streamed."""
-    requests: str = ""
-    """The server's remarks about the requests of the adapter."""
     properties: tuple[WireProperty, ...] = ()
-    """The properties of the answer's bytes, for a cell that is judged by facts."""
+    """The properties of the answer's bytes, for a row that is judged by facts."""
+    command: str = ""
+    """A shell line that reproduces the row."""
     log: str = ""
     """The end of the text that the adapter wrote to stderr, and of the stack frames of its
     exception, if a finding is red.
     """
+    evidence: Evidence | None = None
     missing: bool = False
-    """The run ended before this cell was judged. Its verdict is *error*, with the reason."""
+    """The run ended before this row was judged. Its verdict is *error*, with the reason."""
     raw: bool = False
     """The adapter returned messages of the wire, so the harness read their facts for it."""
 
+    spec = case = question = requirement = source = wire = requests = first_layer = ""
+    line = 1
+    level = "must"
+    layer = "facts"
+    turn = "first"
+    end = "unknown"
+    unary = False
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features of a case or law."""
+        return ()
+
+    @property
+    def origin(self) -> Origin | None:
+        """The origin of the answer of a case or law."""
+        return None
+
+    @property
+    def lost_features(self) -> tuple[str, ...] | None:
+        """The features that the verdict concerns. None means all."""
+        return None
+
+    @property
+    def answered(self) -> Mapping[str, AspectVerdict]:
+        """The verdicts for a question that other providers also answer."""
+        return {}
+
+    @property
+    def label(self) -> str:
+        """The name of a case, the name of a question with its provider, or else the place."""
+        return self.place
+
+    @property
+    def cell(self) -> tuple[object, ...]:
+        """The name of the row among those of other runs."""
+        return (self.spec, self.case, self.layer, self.adapter)
+
     @property
     def red_findings(self) -> list[Finding]:
-        """The findings that make the cell fail."""
+        """The findings that make the row fail."""
         return [finding for finding in self.findings if finding.red]
 
     @property
@@ -305,7 +312,7 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
     @property
     def judged(self) -> bool:
-        """Whether the run reached this cell."""
+        """Whether the run reached this row."""
         return not self.missing
 
     @property
@@ -313,18 +320,100 @@ class Result(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         """The cassette and exchange, in the form for ``--cassettes``."""
         return f"{self.cassette}:{self.exchange}"
 
+
+class CaseRow(Row, frozen=True, tag="case"):
+    """A case of a spec."""
+
+    layer: CellLayer = "facts"
+    spec: str = ""
+    """A posix path relative to the folder of specs."""
+    line: Annotated[int, Meta(ge=1)] = 1
+    case: str = ""
+    requirement: str = ""
+    features: tuple[str, ...] = ()
+    level: Level = "must"
+    source: str = ""
+    """The documentation of the requirement."""
+    regression_of: tuple[str, ...] = ()
+    """Public bug threads, as ``owner/repo#12``."""
+    question: str = ""
+    """The name of the question that other providers also answer."""
+    origin: Origin | None = None
+    end: End = "unknown"
+    wire: str = ""
+    """The beginning of the stream."""
+    first_layer: FirstLayer = ""
+    """The lowest layer that differs."""
+    lost_features: tuple[str, ...] | None = None
+    """The features that a verdict not-carried concerns, or that the failed aspects of an adapter
+    with facts concern. None means all.
+    """
+    answered: dict[str, AspectVerdict] = {}
+    """For a case with a question, the verdict of each aspect that the wire of the answer has, and
+    of some token counts.
+    """
+
     @property
     def label(self) -> str:
-        """The name of a question with its provider, the name of a case, or else the place."""
-        if self.turn == "question":
-            return f"{self.provider}: {self.case}"
-        return self.case or self.place
+        return self.case
 
 
-def unjudged(blank: Result, reason: str) -> Result:
-    """Return the result of a planned cell that the run did not reach, from a result with its
-    names.
+class LawRow(CaseRow, frozen=True, tag="law"):
+    """A law for one exchange, in the list of cases: ``spec`` and ``line`` have the name and the
+    number of the law, ``case`` has the exchange.
     """
+
+
+class ExchangeRow(Row, frozen=True, tag="exchange"):
+    """A recorded exchange that no case names."""
+
+    turn: Literal["first", "second"] = "first"
+    """The second turn is the request that the adapter sends after the answer."""
+    end: End = "unknown"
+    unary: bool = False
+    """The answer is not streamed."""
+    requests: str = ""
+    """The server's remarks about the requests of the adapter."""
+
+    @property
+    def cell(self) -> tuple[object, ...]:
+        return (self.layer, self.adapter, self.turn, self.cassette, self.exchange)
+
+
+class QuestionRow(Row, frozen=True, tag="question"):
+    """A question about the requests of an adapter. Its place, ``cassette`` and ``exchange``, is
+    among the questions.
+    """
+
+    case: str = ""
+    question: str = ""
+    requirement: str = ""
+    regression_of: tuple[str, ...] = ()
+    unary: bool = False
+    """The answer is not asked for as a stream."""
+
+    turn = "question"
+
+    @property
+    def label(self) -> str:
+        return f"{self.provider}: {self.case}"
+
+    @property
+    def cell(self) -> tuple[object, ...]:
+        return (self.case, self.adapter, self.cassette)
+
+
+AnyRow = CaseRow | LawRow | ExchangeRow | QuestionRow
+RowKind = TypeVar("RowKind", bound=Row)
+
+
+def ended(blank: RowKind, verdict: Verdict, reason: str) -> RowKind:
+    """Return a row without a comparison."""
+    return replace(blank, verdict=verdict, reason=reason)
+
+
+def unjudged(blank: RowKind, reason: str) -> RowKind:
+    """Return a planned row that the run did not reach, from a row with its names."""
     return replace(
         blank,
         verdict="error",
@@ -335,58 +424,50 @@ def unjudged(blank: Result, reason: str) -> Result:
     )
 
 
-def brief(result: Result) -> Result:
-    """Return the result with only the fields that a summary needs. The other fields have long
+def brief(row: RowKind) -> RowKind:
+    """Return the row with only the fields that a summary needs. The other fields have long
     texts.
     """
-    origin = result.origin
-    return Result(
-        result.verdict,
-        result.adapter,
-        result.layer,
-        features=result.features,
-        level=result.level,
-        provider=result.provider,
-        reason=result.reason,
-        cassette=result.cassette,
-        exchange=result.exchange,
-        origin=Origin(origin.kind) if origin else None,
-        lost_features=result.lost_features,
-        declared=result.declared,
-        known=result.known,
-        turn=result.turn,
-        raw=result.raw,
-    )
+    kept = {name: getattr(row, name) for name in row.__struct_fields__ if name in _BRIEF}
+    if isinstance(row, CaseRow) and row.origin:
+        kept["origin"] = Origin(row.origin.kind)
+    return type(row)(**kept)
 
 
-def sort_key(result: Result) -> tuple[Any, ...]:
-    """Return the order of results: by place in the specs, provider and cell, then by all other
+_BRIEF: Final = frozenset(
+    {"verdict", "adapter", "layer", "features", "level", "provider", "reason", "cassette"}
+    | {"exchange", "lost_features", "declared", "known", "raw"}
+)
+
+
+def sort_key(row: Row) -> tuple[Any, ...]:
+    """Return the order of rows: by place in the specs, provider and cell, then by all other
     fields.
     """
     place = (
-        result.spec,
-        result.line,
-        result.case,
-        result.provider,
-        result.layer,
-        result.adapter,
-        result.cassette,
-        result.exchange,
+        row.spec,
+        row.line,
+        row.case,
+        row.provider,
+        row.layer,
+        row.adapter,
+        row.cassette,
+        row.exchange,
     )
-    return (*place, encode_item(result))
+    return (*place, encode_item(row))
 
 
-def encode(results: Iterable[Result]) -> bytes:
-    """Return the results as one JSON array in `sort_key` order. The same results give the same
+def encode(rows: Iterable[Row]) -> bytes:
+    """Return the rows as one JSON array in `sort_key` order. The same rows give the same
     bytes.
     """
-    return b"[" + b",\n".join(key[-1] for key in sorted(map(sort_key, results))) + b"]\n"
+    return b"[" + b",\n".join(key[-1] for key in sorted(map(sort_key, rows))) + b"]\n"
 
 
-def decode(data: bytes) -> list[Result]:
+def decode(data: bytes) -> list[Row]:
     """Read what `encode` wrote. Raises `ResultsError`."""
     expected = "expected the JSON array that a run writes; run the specs again to write it"
-    return decode_as(list[Result], data, "results", expected)
+    return [*decode_as(list[AnyRow], data, "results", expected)]
 
 
 def decode_as(kind: type[Decoded], data: bytes, name: str, expected: str) -> Decoded:
@@ -399,7 +480,7 @@ def decode_as(kind: type[Decoded], data: bytes, name: str, expected: str) -> Dec
 
 
 def encode_item(item: Struct) -> bytes:
-    """Return a result, or an item of a document, as JSON. A lone surrogate is written as the text
+    """Return a row, or an item of a document, as JSON. A lone surrogate is written as the text
     of its escape, because UTF-8 can't encode it. Only text of a model has lone surrogates.
     """
     try:
