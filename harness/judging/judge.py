@@ -112,6 +112,28 @@ class Cell:
         """The name of its test item: ``case[column]``."""
         return f"{self.case.case}[{self.column}]"
 
+    @property
+    def blank(self) -> CaseRow:
+        """Its row before it is judged: only its names."""
+        case = self.case
+        return CaseRow(
+            "not-run",
+            self.column if self.layer in ("payloads", "requests", "facts") else "",
+            case.provider or "",
+            cassette=case.cassette,
+            exchange=case.exchange,
+            layer=self.layer,
+            spec=self.spec,
+            line=case.line,
+            case=case.case,
+            requirement=case.requirement,
+            features=case.features,
+            level=case.level,
+            source=case.source,
+            regression_of=case.regression_of,
+            question=case.question or "",
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
@@ -171,7 +193,7 @@ def judge(
     ``normalize`` is for cells that share their exchange; see `NormalizedOnce`.
     """
     case = cell.case
-    blank = blank_result(cell)
+    blank = cell.blank
     by_facts = cell.layer == "facts"
     expected = None if by_facts else case.expect[cell.key]
     not_run = expected is None and not by_facts
@@ -380,28 +402,6 @@ def layer_items(trace: Trace, layer: LowerLayer) -> list[Any]:
     if layer == "frames":
         return [plain_frame(frame) for frame in trace.frames]
     return [msgspec.to_builtins(event) for event in trace.events]
-
-
-def blank_result(cell: Cell) -> CaseRow:
-    """Return the result of a cell before it is judged: only its names."""
-    case = cell.case
-    return CaseRow(
-        spec=cell.spec,
-        line=case.line,
-        case=case.case,
-        requirement=case.requirement,
-        features=case.features,
-        level=case.level,
-        source=case.source,
-        provider=case.provider or "",
-        adapter=cell.column if cell.layer in ("payloads", "requests", "facts") else "",
-        layer=cell.layer,
-        verdict="not-run",
-        cassette=case.cassette,
-        exchange=case.exchange,
-        regression_of=case.regression_of,
-        question=case.question or "",
-    )
 
 
 def _terms(cell: Cell, today: date | None) -> Terms:

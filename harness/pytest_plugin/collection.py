@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,10 +17,14 @@ from .paths import (
     asks_package,
     below,
     cassette_folder,
+    id_of_file,
     is_collected,
     named_paths,
     spec_roots,
 )
+
+if TYPE_CHECKING:
+    from .items import RowItem
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -75,28 +80,42 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    config = parent.config
     if file_path.suffix not in _SUFFIXES:
         return None
-    if file_path == QUESTIONS:
-        from .questions import collect_questions
+    if file_path != QUESTIONS and _may_be_spec(file_path, config):
+        from harness.project.project import kind_of, unheaded
 
-        return collect_questions(file_path, parent) if asks_package(parent.config) else None
-    if _may_be_spec(file_path, parent.config):
+        if kind_of(file_path) == "other" and (fault := unheaded(file_path.read_bytes())):
+            from .failures import HarnessWarning
+
+            parent.warn(HarnessWarning(f"{file_path}: {fault}"))
+    if (kind := item_of(file_path, config)) is None:
+        return None
+    from .items import RowFile
+
+    collect_seldom()
+    nodeid = id_of_file(file_path, config)
+    return RowFile.from_parent(parent, path=file_path, nodeid=nodeid, kind=kind)
+
+
+def item_of(path: Path, config: pytest.Config) -> type[RowItem] | None:
+    """Return the class of the items of a file, None for a file without rows."""
+    if path == QUESTIONS or _may_be_spec(path, config):
         from harness.project.project import kind_of
 
-        from .questions import collect_questions
-        from .specs import collect_spec
+        if path == QUESTIONS or kind_of(path) == "questions":
+            from .questions import QuestionItem
 
-        if kind_of(file_path) == "questions":
-            return collect_questions(file_path, parent)
-        if (spec := collect_spec(file_path, parent)) is not None:
-            collect_seldom()
-            return spec
-    if parent.config.getoption("--harness-laws"):
-        from .laws import collect_cassette
+            return QuestionItem if path != QUESTIONS or asks_package(config) else None
+        if kind_of(path) == "spec":
+            from .specs import CellItem
 
-        if is_collected(file_path, cassette_folder(parent.config), parent.config):
-            return collect_cassette(file_path, parent)
+            return CellItem
+    if config.getoption("--harness-laws"):
+        from .laws import LawItem
+
+        return LawItem if is_collected(path, cassette_folder(config), config) else None
     return None
 
 

@@ -42,7 +42,7 @@ def pytest_exception_interact(
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
     if call.when == "call" and (encoded := getattr(item, "encoded_result", "")):
-        setattr(report, RESULT, encoded)  # for an `items.ResultItem`
+        setattr(report, RESULT, encoded)  # for an `items.RowItem`
         if fill := getattr(item, "fill", None):
             setattr(report, FILL, fill)
     return report
@@ -129,7 +129,7 @@ class _Collector:
         ids = [nodeid for nodeid in self.plan if nodeid not in self.encoded]
         gaps = {nodeid: self._gap_of(nodeid, session) for nodeid in ids}
         if gaps:
-            from .plan import unreached
+            from .summary import unreached
 
             self.unreached = unreached(self.config, gaps)
         all_reached = all(gaps[nodeid].skipped for nodeid in self.unreached)

@@ -5,7 +5,7 @@ adapter, as a stream or unary, or about one recorded answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,23 +15,21 @@ import pytest
 from msgspec.structs import replace
 
 from harness.adapters import Adapter
-from harness.cassettes import CassetteError
 from harness.judging.facts_cells import known_of, known_use
 from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import AskedItem as Asked
 from harness.judging.questions.run import plan_questions
 from harness.judging.questions.service_faults import SERVICE_FAULTS, answers_of, plan_faults
-from harness.judging.rows import Row
+from harness.judging.rows import QuestionRow
 from harness.project.folders import read_text, shown_path
 from harness.project.project import Project
 from harness.project.questions import read_questions
 from harness.project.recordings import load_recording
 from harness.project.suite import CASSETTES
 from harness.providers import PROVIDERS
-from harness.specs.spec_error import SpecError
 
-from .items import ResultItem
-from .paths import QUESTIONS, id_of_file
+from .items import Planned, RowItem
+from .paths import QUESTIONS
 from .project import project_of
 
 
@@ -43,6 +41,11 @@ class QuestionCell:
     adapter: Adapter
     line: int = 1
     """The line of the question in its file."""
+
+    @property
+    def blank(self) -> QuestionRow:
+        """Its row before it is asked."""
+        return replace(self.item.blank, adapter=self.adapter.name)
 
     @property
     def name(self) -> str:
@@ -57,26 +60,7 @@ class QuestionCell:
         return f"{'-'.join(words)}[{self.adapter.name}]"
 
 
-def collect_questions(path: Path, parent: pytest.Collector) -> QuestionFile:
-    """Return the collector of a file of questions."""
-    return QuestionFile.from_parent(parent, path=path, nodeid=id_of_file(path, parent.config))
-
-
-class QuestionFile(pytest.File):
-    """A file of questions. Its items are the questions for each adapter that sends requests."""
-
-    def collect(self) -> Iterator[pytest.Item]:
-        try:
-            cells = cells_of_questions(self.path, self.config)
-        except (SpecError, CassetteError) as error:
-            raise self.CollectError(str(error)) from None
-        for cell in cells:
-            yield AskedItem.from_parent(
-                self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell
-            )
-
-
-def cells_of_questions(path: Path, config: pytest.Config) -> list[QuestionCell]:
+def _cells_of(path: Path, config: pytest.Config) -> list[QuestionCell]:
     """Return the selected cells of a file of questions. Raises `SpecError` and `CassetteError`."""
     project = project_of(config)
     own = path == QUESTIONS
@@ -123,17 +107,22 @@ def _wires(adapter: Adapter, config: pytest.Config) -> list[str]:
     return named if len(named) < len(PROVIDERS) else named[:1]
 
 
-def options_of(cell: QuestionCell) -> list[str]:
-    """Return the options of a command that asks a question."""
-    return ["--harness-questions", cell.item.blank.question]
-
-
-class AskedItem(ResultItem):
+class QuestionItem(RowItem):
     """One question: ``questions.yaml::settings-zero-gemini-api[shop]``."""
 
-    def __init__(self, *, cell: QuestionCell, **kwargs: Any) -> None:
+    cell: QuestionCell
+
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.cell = cell
+        self.line = self.cell.line
+
+    @staticmethod
+    def cells(path: Path, config: pytest.Config) -> Sequence[Planned]:
+        return _cells_of(path, config)
+
+    @classmethod
+    def options_of(cls, cell: QuestionCell) -> Sequence[str]:
+        return ["--harness-questions", cell.blank.question]
 
     def runtest(self) -> None:
         adapter = self.cell.adapter
@@ -150,12 +139,4 @@ class AskedItem(ResultItem):
                 for use in (row.declared, row.known)
             )
             row = replace(row, declared=declared, known=uses)
-        result = self.keep(replace(row, adapter=adapter.name), *options_of(self.cell))
-        self.conclude(result, None)
-
-    def line_of(self, result: Row) -> int:
-        """Return the line of the question."""
-        return self.cell.line
-
-    def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, self.cell.line - 1, self.name
+        self.conclude(self.keep(replace(row, adapter=adapter.name)), None)

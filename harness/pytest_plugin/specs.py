@@ -7,7 +7,7 @@ the value for its own expectation if that is empty, with ``--harness-update`` if
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -17,67 +17,21 @@ from msgspec.structs import replace
 
 from harness.adapters import AdapterError
 from harness.cassettes import CassetteError
-from harness.cassettes.redaction.secrets import mask
 from harness.judging.explain import EXACT
 from harness.judging.judge import Cell, Fixture, Judgement, judge, resolve_fixture, run_cell
 from harness.judging.rows import VERDICTS, Row
 from harness.pipeline.replay import ReplayError, has_content
-from harness.project.project import Project, kind_of, unheaded
+from harness.project.project import Project
 from harness.project.update import Proposal, Update
 from harness.specs.checks import RECORDED
-from harness.specs.spec_error import SpecError
 from harness.specs.volatile import expectation_of
 from harness.stream.printable import printable
 
-from .failures import HarnessWarning
-from .items import ResultItem
-from .paths import id_of_file
+from .items import Planned, RowItem
 from .project import project_of
 
 WITH_PATH: Final = frozenset(EXACT) - {"extra"}
 """The reasons of findings with a path in the expectation."""
-
-
-def collect_spec(path: Path, parent: pytest.Collector) -> SpecFile | None:
-    """Return the collector of a file, if it is a spec. Warns if the file only looks like a spec."""
-    kind = kind_of(path)
-    if kind == "other" and (fault := unheaded(path.read_bytes())):
-        parent.warn(HarnessWarning(f"{path}: {fault}"))
-    if kind != "spec":
-        return None
-    return SpecFile.from_parent(parent, path=path, nodeid=id_of_file(path, parent.config))
-
-
-class SpecFile(pytest.File):
-    """A spec file. Its items are its cells."""
-
-    def collect(self) -> Iterator[pytest.Item]:
-        try:
-            cells = cells_of_spec(self.path, self.config)
-        except SpecError as error:
-            raise self.CollectError(str(error)) from None
-        for name, cell in cells:
-            # The whole id is given, because pytest 9 would make it from the name. Then --lf would
-            # not find the item.
-            nodeid = f"{self.nodeid}::{name}"
-            yield CellItem.from_parent(self, name=name, nodeid=nodeid, cell=cell)
-
-
-def cells_of_spec(path: Path, config: pytest.Config) -> list[tuple[str, Cell]]:
-    """Return the selected cells of a spec, each with the name of its item. Raises `SpecError`."""
-    project = project_of(config)
-    providers = config.getoption("--harness-provider")
-    dialects = config.getoption("--harness-dialect")
-    cells = [
-        cell
-        for cell in project.cells(path)
-        if (not dialects or cell.column in dialects)
-        and (not providers or provider_of(project, cell) in providers)
-    ]
-    names = [cell.name for cell in cells]
-    if not (masks := mask()).is_clean(names):
-        names = masks.texts(names)
-    return list(zip(names, cells, strict=True))
 
 
 def provider_of(project: Project, cell: Cell) -> str | None:
@@ -88,15 +42,32 @@ def provider_of(project: Project, cell: Cell) -> str | None:
         return None  # the item itself reports the error, if a run selects it
 
 
-class CellItem(ResultItem):
+class CellItem(RowItem):
     """One cell: ``spec.yaml::case[column]``."""
 
-    def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
+    cell: Cell
+    fill: str | None = None
+
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.cell = cell
-        self.fill: str | None = None
-        for feature in cell.case.features:
-            self.keywords[feature] = True
+        self.line = self.cell.case.line
+        self.keywords.update(dict.fromkeys(self.cell.case.features, True))
+
+    @staticmethod
+    def cells(path: Path, config: pytest.Config) -> Sequence[Planned]:
+        project = project_of(config)
+        providers = config.getoption("--harness-provider")
+        dialects = config.getoption("--harness-dialect")
+        return [
+            cell
+            for cell in project.cells(path)
+            if (not dialects or cell.column in dialects)
+            and (not providers or provider_of(project, cell) in providers)
+        ]
+
+    @classmethod
+    def blank(cls, cell: Cell, config: pytest.Config) -> Row:
+        return replace(cell.blank, provider=provider_of(project_of(config), cell) or "")
 
     def runtest(self) -> None:
         project = project_of(self.config)
@@ -207,6 +178,3 @@ class CellItem(ResultItem):
             exchange.body.decode("utf-8", "replace") for exchange in fixture.exchanges
         )
         return expectation_of(got, again, recorded)
-
-    def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, self.cell.case.line - 1, self.name

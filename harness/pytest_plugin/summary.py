@@ -1,10 +1,12 @@
-"""The end of a run: the summary in the terminal, and the reason if nothing ran."""
+"""The end of a run: the planned cells that it did not reach, the summary in the terminal, and the
+reason if nothing ran.
+"""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -13,10 +15,11 @@ import pytest
 from msgspec.structs import replace
 
 from harness.adapters.clients import CLIENTS
+from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.judge import NOTHING_EXPECTED
-from harness.judging.rows import VERDICTS, Row, decode, encode
+from harness.judging.rows import VERDICTS, CaseRow, Row, decode, encode, ended, unjudged
 from harness.judging.rules import RULES
 from harness.project.folders import yaml_files
 from harness.project.identity import commit_of, project_name
@@ -31,6 +34,9 @@ from harness.report.header import choose_day, make_header
 from harness.specs.spec_error import SpecError
 from harness.stream.printable import plural, printable
 
+from .collection import item_of
+from .failures import Gap
+from .items import RowItem, command_of
 from .mask import masked, masked_prints
 from .paths import cassette_folder, named_paths, spec_roots
 from .project import project_of
@@ -208,6 +214,38 @@ def with_rerun(encoded: str, first: str) -> str:
             for result, reason in zip(_decode([encoded]), reasons, strict=True)
         ]
     ).decode()
+
+
+def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, str]:
+    """Return the encoded results of the cells with these ids, which have no other result, by their
+    ids. An id that is not of a cell has none. A worker of pytest-xdist collects the items, and the
+    controller knows only their ids: so the cell of an id is looked up in its file, with and without
+    workers.
+    """
+    by_file: dict[str, list[str]] = {}
+    for nodeid in gaps:
+        by_file.setdefault(nodeid.partition("::")[0], []).append(nodeid)
+    results = {}
+    for file, ids in by_file.items():
+        path = Path(os.path.normpath(config.rootpath / file))
+        try:
+            kind = item_of(path, config)
+            cells = kind.named_cells(path, config) if kind else []
+        except (SpecError, CassetteError, OSError):
+            kind, cells = RowItem, []  # it changed during the run
+        if kind is None:
+            continue
+        found = {masked(f"{file}::{name}"): (name, cell) for name, cell in cells}
+        for nodeid in ids:
+            blank: Row = CaseRow("error", spec=file, case=nodeid.partition("::")[2])
+            if nodeid in found:  # else its file does not have it any more
+                name, cell = found[nodeid]
+                command = command_of(path, name, config, *kind.options_of(cell))
+                blank = replace(kind.blank(cell, config), command=command)
+            reason, skipped = gaps[nodeid]
+            result = ended(blank, "not-run", reason) if skipped else unjudged(blank, reason)
+            results[nodeid] = encode([mask().value(result)]).decode()
+    return results
 
 
 def explain_nothing(terminal: pytest.TerminalReporter) -> None:

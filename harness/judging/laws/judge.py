@@ -63,6 +63,28 @@ class LawCell:
         """
         return f"law-{self.law.id}-{self.law.name}-{self.number}[{self.column}]"
 
+    @property
+    def blank(self) -> LawRow:
+        """Its row before it is judged: only its names."""
+        law, adapter = self.law, self.adapter
+        events = adapter.layer == "events"
+        return LawRow(
+            "not-run",
+            "" if events else adapter.name,
+            self.options.provider or "",
+            self.cassette,
+            self.number,
+            layer="events" if events else "facts" if adapter.by_facts else "payloads",
+            spec=f"laws/{law.name}",
+            line=law.id,
+            case=f"{self.cassette}.{self.number}",
+            requirement=f"Law {law.id}, {law.title}. {law.sentence}",
+            features=(law.feature,),
+            source=law.source,
+            origin=self.origin,
+            end=self.exchange.end,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LawJudgement:
@@ -101,7 +123,7 @@ def cells(
 def judge_law(cell: LawCell) -> LawJudgement:
     """Judge one cell."""
     law, exchange, subject = cell.law, cell.exchange, cell.subject
-    blank = blank_law_result(cell)
+    blank = cell.blank
     if fault := exchange.coding_fault:
         return LawJudgement(ended(blank, "error", fault))
     reason = law.not_run(exchange, subject)
@@ -162,29 +184,6 @@ def _finding(law: Law, breach: Breach) -> Finding:
             place = Place(path=mismatch.path)
             return Finding(subject, "wrong", "law", *sides(mismatch), place, breach.sentence)
     return Finding(subject, "wrong", "law", law.sentence, remark=breach.sentence)
-
-
-def blank_law_result(cell: LawCell) -> LawRow:
-    """Return the result of a cell before it is judged: only its names."""
-    law, adapter = cell.law, cell.adapter
-    events = adapter.layer == "events"
-    return LawRow(
-        spec=f"laws/{law.name}",
-        line=law.id,
-        case=f"{cell.cassette}.{cell.number}",
-        requirement=f"Law {law.id}, {law.title}. {law.sentence}",
-        features=(law.feature,),
-        level="must",
-        source=law.source,
-        provider=cell.options.provider or "",
-        adapter="" if events else adapter.name,
-        layer="events" if events else "facts" if adapter.by_facts else "payloads",
-        verdict="not-run",
-        cassette=cell.cassette,
-        exchange=cell.number,
-        origin=cell.origin,
-        end=cell.exchange.end,
-    )
 
 
 def ready_made_case(cell: LawCell) -> str:
