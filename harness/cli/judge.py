@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -33,11 +33,9 @@ from harness.judging.aspect_run import (
     FirstTurns,
     JudgedCuts,
     JudgedExchange,
-    LossUse,
     items_with_second_turn,
-    judge_items,
-    judge_second_turns,
-    unused_losses,
+    plan_answers,
+    plan_second_turns,
 )
 from harness.judging.judge_results import (
     AdapterResults,
@@ -48,7 +46,8 @@ from harness.judging.judge_results import (
     decode_results,
     encode_results,
 )
-from harness.judging.rows import ResultsError, Row, encode_item
+from harness.judging.rows import ResultsError, Row, RowKind, encode_item
+from harness.judging.run import Item, run_plan, shown_only, unused
 from harness.judging.rules import RULES
 from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, losses_of, specs_of
@@ -322,7 +321,6 @@ def _judge_one(
     asked: _Asked,
 ) -> AdapterResults:
     first, planned, items = adapters[0], plan.planned, plan.items
-    use: LossUse = {}
     first_turns: FirstTurns = {}
     day = datetime.now(UTC).date().isoformat()
     secrets = mask()
@@ -334,37 +332,28 @@ def _judge_one(
     blank = secrets.value(unmasked)
     file.begin(blank)
 
-    def bar(rows: Iterator[Row], name: str, total: int) -> Iterator[Row]:
-        return rows if LOGS.shown else with_progress(rows, name, "exchanges", total)
+    def judged(
+        items: Sequence[Item[RowKind]], what: str = "", jobs: int = MOST_JOBS
+    ) -> tuple[RowKind, ...]:
+        rows = run_plan(items, adapters[:jobs])
+        if not LOGS.shown:
+            rows = with_progress(rows, first.name + what, "exchanges", len(items))
+        kept = []
+        for row in map(secrets.value, rows):
+            file.add(row)
+            kept.append(row)
+        return tuple(kept)
 
-    cells, second_turn = [], []
-    answered = judge_items(items, adapters, use, parsed.cuts, first_turns)
-    for judged in bar(answered, first.name, len(items)):
-        cell = secrets.value(judged)
-        file.add(cell)
-        cells.append(cell)
+    cells = judged(plan_answers(items, parsed.cuts, first_turns))
     file.begin_section("second_turn")
-    second_turns = judge_second_turns(plan.answered, adapters, use, first_turns)
-    for judged in bar(second_turns, f"{first.name}, second turn", len(plan.answered)):
-        cell = secrets.value(judged)
-        file.add(cell)
-        second_turn.append(cell)
-    rows = []
-    planned_questions = _asked_items(first, asked, items, cells)
-    places = [secrets.value(item.blank.place) for item in planned_questions]
-    file.begin_questions(places)
-    asked_use: LossUse = {}
-    if planned_questions:
-        from harness.judging.questions.run import judge_questions  # slow to import
-
-        answers = judge_questions(planned_questions, first, asked_use)
-        for row in bar(answers, f"{first.name}, requests", len(planned_questions)):
-            cell = secrets.value(row)
-            file.add(cell)
-            rows.append(cell)
-    shown = {loss: True for loss, is_shown in asked_use.items() if is_shown}
-    unused = secrets.value(unused_losses({**(asked_use if asked.whole else {}), **use, **shown}))
-    file.end(unused)
+    second_turn = judged(plan_second_turns(plan.answered, first_turns), ", second turn")
+    questions = _asked_items(first, asked, items, cells)
+    file.begin_questions([secrets.value(item.blank.place) for item in questions])
+    rows = judged(questions, ", requests", 1)
+    uses = [row.declared for row in (*cells, *second_turn)]
+    uses += [row.declared if asked.whole else shown_only(row.declared) for row in rows]
+    unshown = tuple(sorted(loss for _, loss, _ in unused(("", use) for use in uses)))
+    file.end(unshown)
     if unread := _unread_wires(items, _without_cause(cells)):
         wires = ", ".join(f"{wire} ({number})" for wire, number in unread.items())
         note(
@@ -374,10 +363,10 @@ def _judge_one(
         )
     return with_fields(
         blank,
-        cells=tuple(cells),
-        second_turn=tuple(second_turn),
-        questions=tuple(rows),
-        unused_losses=unused,
+        cells=cells,
+        second_turn=second_turn,
+        questions=rows,
+        unused_losses=unshown,
     )
 
 

@@ -1,12 +1,11 @@
-"""Judges adapters on many exchanges, one after the other or in several threads."""
+"""Judges an adapter on an exchange: its answer, cut in some ways, and the request that follows."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from queue import SimpleQueue
 from typing import Final, Literal
 
 from msgspec.structs import replace
@@ -48,6 +47,7 @@ from .excerpts import Excerpts, at_next_message, excerpts_of_answer, excerpts_of
 from .excuses import excuse
 from .reading import Reading
 from .rows import Evidence, ExchangeRow
+from .run import shown_only
 from .wire_properties import properties_of
 
 
@@ -90,51 +90,61 @@ FirstTurns = dict[str, Transcript | None]
 only; None if it gave no transcript.
 """
 LossUse = dict[DeclaredLoss, bool]
-"""The declared losses that concern at least one cell, and whether a cell shows the loss."""
+"""The declared losses that concern a row, and whether it shows the loss."""
 
 
-def judge_items(
-    items: Sequence[JudgedExchange],
-    adapters: Sequence[Adapter],
-    use: LossUse,
-    cuts: Sequence[JudgedCuts] = (),
-    first_turns: FirstTurns | None = None,
-) -> Iterator[ExchangeRow]:
-    """Judge every exchange, in order, with each of the ``cuts``. A cell has the worst result. Two
-    cuts at the same places are judged only once. Without ``cuts``, the reads are as recorded; but
-    of the streams of which no read ends inside a message, one of each shape is cut into pieces.
-    With one way to cut, a red answer is judged once more whole, to find faults at borders of reads.
-    ``adapters`` is the same adapter several times. Each of them has its own thread. The declared
-    losses are added to ``use``, and the turns with the recorded reads to ``first_turns``.
-    """
-    in_pieces = {*_one_of_each_shape(items)} if not cuts else set()
-    first_turns = {} if first_turns is None else first_turns
+def texts_of(use: Mapping[DeclaredLoss, bool]) -> dict[str, bool]:
+    """Return the declared losses of a row as texts."""
+    return {str(loss): shown for loss, shown in use.items()}
 
-    def judge(item: JudgedExchange, adapter: Adapter) -> ExchangeRow:
-        first: JudgedCuts = "pieces" if item.place in in_pieces else "recorded"
-        chosen = cuts or (first,)
+
+@dataclass(frozen=True, slots=True)
+class AnswerItem:
+    """The first turn of an exchange, with one or several ways to cut its answer."""
+
+    item: JudgedExchange
+    cuts: Sequence[JudgedCuts]
+    first_turns: FirstTurns
+
+    def judge(self, adapter: Adapter) -> ExchangeRow:
+        """Return the worst row of all cuts. Two cuts at the same places are judged only once. With
+        one way to cut, a red answer is judged once more whole, to find faults at borders of reads.
+        """
+        item, chosen = self.item, self.cuts
         recuts = {cut: _recut(item.exchange, cut) for cut in reversed(chosen)}
         first_of = {_places(exchange): cut for cut, exchange in recuts.items()}
-
-        def judged(cut: JudgedCuts) -> ExchangeRow:
-            judgement = _judge(item, adapter, use, recuts[cut])
-            transcript = judgement.transcript
-            if cut == "recorded" and transcript is not None and transcript.account is None:
-                first_turns[item.place] = _outline(transcript)
-            return _result(judgement, judgement.reading or item.reading)
-
-        cell = judged(chosen[0])
+        cell = self._judged(adapter, recuts[chosen[0]], chosen[0])
         for cut in chosen[1:]:
             if first_of[_places(recuts[cut])] == cut:
-                cell = _worse(cell, judged(cut), cut)
+                cell = _worse(cell, self._judged(adapter, recuts[cut], cut), cut)
         if len(chosen) == 1 and cell.red_findings and cell.verdict != "error":
             whole = _recut(item.exchange, "whole")
             if _places(whole) != _places(recuts[chosen[0]]):
-                cell = _at_borders(cell, _judge(item, adapter, {}, whole), chosen[0])
+                cell = _at_borders(cell, _judge(item, adapter, whole), chosen[0])
         item.reading.forget_frames()
         return cell
 
-    return _spread(items, adapters, judge)
+    def _judged(self, adapter: Adapter, recut: Exchange, cut: JudgedCuts) -> ExchangeRow:
+        judgement = _judge(self.item, adapter, recut)
+        transcript = judgement.transcript
+        if cut == "recorded" and transcript is not None and transcript.account is None:
+            self.first_turns[self.item.place] = _outline(transcript)
+        return _result(judgement, judgement.reading or self.item.reading)
+
+
+def plan_answers(
+    items: Sequence[JudgedExchange],
+    cuts: Sequence[JudgedCuts] = (),
+    first_turns: FirstTurns | None = None,
+) -> list[AnswerItem]:
+    """Return the first turn of every exchange, with each of the ``cuts``. Without ``cuts``, the
+    reads are as recorded; but of the streams of which no read ends inside a message, one of each
+    shape is cut into pieces. The turns with the recorded reads are added to ``first_turns``.
+    """
+    in_pieces = {*_one_of_each_shape(items)} if not cuts else set()
+    first_turns = {} if first_turns is None else first_turns
+    own: dict[bool, Sequence[JudgedCuts]] = {True: ("pieces",), False: ("recorded",)}
+    return [AnswerItem(item, cuts or own[item.place in in_pieces], first_turns) for item in items]
 
 
 def _one_of_each_shape(items: Sequence[JudgedExchange]) -> Iterator[str]:
@@ -160,20 +170,10 @@ def _is_cut_inside(exchange: Exchange) -> bool:
     return any(not data.endswith(ends) for _, data in exchange.reads[:-1])
 
 
-def unused_losses(use: LossUse) -> tuple[str, ...]:
-    """Return the declared losses that concern some cells, but that no cell shows."""
-    return tuple(sorted(str(loss) for loss, shown in use.items() if not shown))
-
-
-def _judge(
-    item: JudgedExchange, adapter: Adapter, use: LossUse, recut: Exchange
-) -> ExchangeJudgement:
-    judgement = judge_exchange(
+def _judge(item: JudgedExchange, adapter: Adapter, recut: Exchange) -> ExchangeJudgement:
+    return judge_exchange(
         item.reading, adapter, recut=recut, cassette=item.cassette, number=item.number
     )
-    for loss, shown in judgement.losses.items():
-        use[loss] = shown or use.get(loss, False)
-    return judgement
 
 
 def _outline(transcript: Transcript) -> Transcript:
@@ -201,6 +201,7 @@ def _result(judgement: ExchangeJudgement, reading: Reading) -> ExchangeRow:
         unary=exchange.streamed is False,
         requests="; ".join(transcript.request_notes),
         properties=properties_of(reading),
+        declared=texts_of(judgement.losses),
         log=judgement.log,
         raw=any(isinstance(fact, Raw) for fact in transcript.facts()),
     )
@@ -261,6 +262,9 @@ def _at_borders(cell: ExchangeRow, whole: ExchangeJudgement, cut: JudgedCuts) ->
 
 def _worse(cell: ExchangeRow, other: ExchangeRow, cut: JudgedCuts) -> ExchangeRow:
     """Return the result, and the aspects that are red only with another cut."""
+    both = (cell.declared, other.declared)
+    declared = {**both[0], **both[1], **shown_only(both[0]), **shown_only(both[1])}
+    cell, other = (replace(each, declared=declared) for each in (cell, other))
     if cell.verdict == "error":
         return cell
     if other.verdict == "error":
@@ -303,21 +307,73 @@ def items_with_second_turn(
     return [item for item in items if _goes_on(item)]
 
 
-def judge_second_turns(
-    items: Sequence[JudgedExchange],
-    adapters: Sequence[Adapter],
-    use: LossUse | None = None,
-    first_turns: FirstTurns | None = None,
-) -> Iterator[ExchangeRow]:
-    """Judge the request that follows each answer. `items_with_second_turn` has the items. The
-    declared losses are added to ``use``. A first turn that is not in ``first_turns`` is run.
+def plan_second_turns(
+    items: Iterable[JudgedExchange], first_turns: FirstTurns | None = None
+) -> list[SecondTurnItem]:
+    """Return the request that follows each answer. `items_with_second_turn` has the ``items``. A
+    first turn that is not in ``first_turns`` is run.
     """
-    judge = partial(
-        _judge_second_turn,
-        use={} if use is None else use,
-        first_turns={} if first_turns is None else first_turns,
-    )
-    return _spread(items, adapters, judge)
+    first_turns = {} if first_turns is None else first_turns
+    return [SecondTurnItem(item, first_turns) for item in items]
+
+
+@dataclass(frozen=True, slots=True)
+class SecondTurnItem:
+    """The request that follows an answer."""
+
+    item: JudgedExchange
+    first_turns: FirstTurns
+
+    def judge(self, adapter: Adapter) -> ExchangeRow:
+        """Return the row of the second turn."""
+        assert adapter.second_request is not None  # see items_with_second_turn
+        item, first_turns = self.item, self.first_turns
+        reading = item.reading
+        blank = ExchangeRow(
+            "error",
+            cassette=item.cassette,
+            exchange=item.number,
+            provider=item.exchange.provider or "",
+            end=item.exchange.end,
+            block="variant" if reading.variants else "documented",
+            variants=reading.variants,
+            unary=item.exchange.streamed is False,
+        )
+
+        def first_turn() -> Transcript | None:
+            if item.place not in first_turns:
+                first_turns[item.place] = _first_turn(reading, adapter)
+            return first_turns[item.place]
+
+        if unasked := _not_for_a_second_turn(reading, first_turn):
+            return _not_asked(blank, "calls", unasked)
+        try:
+            body = adapter.second_request(item.exchange, reading.options)
+        except AdapterError as error:
+            if _is_error(first_turn()):
+                return _not_asked(blank, "results", FIRST_TURN_FAILED)
+            return _unjudged(blank, str(error), error.group)
+        if isinstance(body, str):
+            return _not_asked(blank, "results", body)
+        try:
+            request = decode_json(body)
+        except ValueError as error:
+            return _unjudged(blank, f"the second request is not JSON: {error}")
+        if not isinstance(request, dict):
+            return _unjudged(blank, "the second request is not a JSON object")
+        first = first_turn()
+        use: LossUse = {}
+        findings = judge_history(reading, adapter, request, first, use)
+        if first and first.path:
+            question = Question(item.exchange, reading.options, turn=2)
+            findings.append(judge_request(SentRequest(first.path, body), question, adapter))
+        block, findings = excuse(
+            reading.variants, without_unrequested(findings, item.exchange, body)
+        )
+        blank = replace(blank, block=block, declared=texts_of(use))
+        result = _with_findings(blank, findings, excerpts_of_request(findings, reading, request))
+        reading.forget_frames()
+        return result
 
 
 def _goes_on(item: JudgedExchange) -> bool:
@@ -328,55 +384,6 @@ def _goes_on(item: JudgedExchange) -> bool:
     has_content = bool(facts.calls or facts.text)
     stopped = finish_class(answer.reason) == "stop"
     return whole and has_content and not answer.program and stopped
-
-
-def _judge_second_turn(
-    item: JudgedExchange, adapter: Adapter, use: LossUse, first_turns: FirstTurns
-) -> ExchangeRow:
-    assert adapter.second_request is not None  # see judge_second_turns
-    reading = item.reading
-    blank = ExchangeRow(
-        "error",
-        cassette=item.cassette,
-        exchange=item.number,
-        provider=item.exchange.provider or "",
-        end=item.exchange.end,
-        block="variant" if reading.variants else "documented",
-        variants=reading.variants,
-        unary=item.exchange.streamed is False,
-    )
-
-    def first_turn() -> Transcript | None:
-        if item.place not in first_turns:
-            first_turns[item.place] = _first_turn(reading, adapter)
-        return first_turns[item.place]
-
-    if unasked := _not_for_a_second_turn(reading, first_turn):
-        return _not_asked(blank, "calls", unasked)
-    try:
-        body = adapter.second_request(item.exchange, reading.options)
-    except AdapterError as error:
-        if _is_error(first_turn()):
-            return _not_asked(blank, "results", FIRST_TURN_FAILED)
-        return _unjudged(blank, str(error), error.group)
-    if isinstance(body, str):
-        return _not_asked(blank, "results", body)
-    try:
-        request = decode_json(body)
-    except ValueError as error:
-        return _unjudged(blank, f"the second request is not JSON: {error}")
-    if not isinstance(request, dict):
-        return _unjudged(blank, "the second request is not a JSON object")
-    first = first_turn()
-    findings = judge_history(reading, adapter, request, first, use)
-    if first and first.path:
-        question = Question(item.exchange, reading.options, turn=2)
-        findings.append(judge_request(SentRequest(first.path, body), question, adapter))
-    block, findings = excuse(reading.variants, without_unrequested(findings, item.exchange, body))
-    blank = replace(blank, block=block)
-    result = _with_findings(blank, findings, excerpts_of_request(findings, reading, request))
-    reading.forget_frames()
-    return result
 
 
 def without_unrequested(findings: list[Finding], exchange: Exchange, body: bytes) -> list[Finding]:
@@ -515,31 +522,3 @@ def _is_error(transcript: Transcript | None) -> bool:
         or transcript.raised is not None
         or any(isinstance(fact, Error) for fact in transcript.facts())
     )
-
-
-def _spread(
-    items: Sequence[JudgedExchange],
-    adapters: Sequence[Adapter],
-    judge: Callable[[JudgedExchange, Adapter], ExchangeRow],
-) -> Iterator[ExchangeRow]:
-    if len(adapters) == 1:
-        yield from (judge(item, adapters[0]) for item in items)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # slow to import
-
-    free: SimpleQueue[Adapter] = SimpleQueue()
-    for adapter in adapters:
-        free.put(adapter)
-
-    def run(item: JudgedExchange) -> ExchangeRow:
-        adapter = free.get()
-        try:
-            return judge(item, adapter)
-        finally:
-            free.put(adapter)
-
-    with ThreadPoolExecutor(len(adapters)) as pool:
-        try:
-            yield from pool.map(run, items)
-        finally:
-            pool.shutdown(cancel_futures=True)

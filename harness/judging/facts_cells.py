@@ -4,7 +4,7 @@ Other losses are reported with it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
@@ -17,6 +17,7 @@ from harness.facts import ACCEPTED, Aspect, Raw, Transcript
 from .aspects import ExchangeJudgement
 from .decide import Decision, Known, Terms, decide
 from .rows import CaseRow, Row, Verdict
+from .run import unused
 
 NOT_COVERED: Final = "facts do not cover the features of this case"
 DIFFERS: Final[frozenset[Verdict]] = frozenset({"failed", "warning", "known-failing"})
@@ -119,7 +120,7 @@ def unshown_losses(results: Iterable[Row]) -> list[str]:
     return [
         f"{adapter} declares the loss of {loss}, but none of the {cells} cells that it concerns"
         " shows the loss; delete it from harness_losses"
-        for adapter, loss, cells in _unused((result.adapter, result.declared) for result in results)
+        for adapter, loss, cells in unused((result.adapter, result.declared) for result in results)
     ]
 
 
@@ -130,21 +131,8 @@ def fixed_failures(results: Iterable[Row]) -> list[str]:
     return [
         f"{adapter} has the known failure {pattern}, but none of the {cells} cells that it matches"
         " fails; delete it from harness_known_failing"
-        for adapter, pattern, cells in _unused((result.adapter, result.known) for result in results)
+        for adapter, pattern, cells in unused((result.adapter, result.known) for result in results)
     ]
-
-
-def _unused(uses: Iterable[tuple[str, Mapping[str, bool]]]) -> Iterator[tuple[str, str, int]]:
-    """Yield the adapter, the text and the number of cells of each declaration that no cell
-    shows.
-    """
-    shown: dict[tuple[str, str], list[bool]] = {}
-    for adapter, use in uses:
-        for declaration, is_shown in use.items():
-            shown.setdefault((adapter, declaration), []).append(is_shown)
-    for (adapter, declaration), cells in shown.items():
-        if not any(cells):
-            yield adapter, declaration, len(cells)
 
 
 def known_use(

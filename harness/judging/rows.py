@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from harness.cassettes.validation import msgspec_fault
@@ -391,8 +391,8 @@ class QuestionRow(Row, frozen=True, tag="question"):
     regression_of: tuple[str, ...] = ()
     unary: bool = False
     """The answer is not asked for as a stream."""
-
-    turn = "question"
+    turn: Literal["question"] = field(default_factory=lambda: "question")
+    """Always written."""
 
     @property
     def label(self) -> str:

@@ -21,6 +21,7 @@ from harness.judging.questions.run import AskedItem as Asked
 from harness.judging.questions.run import plan_questions
 from harness.judging.questions.service_faults import SERVICE_FAULTS, answers_of, plan_faults
 from harness.judging.rows import QuestionRow
+from harness.judging.run import shown_only
 from harness.project.folders import read_text, shown_path
 from harness.project.project import Project
 from harness.project.questions import read_questions
@@ -126,7 +127,7 @@ class QuestionItem(RowItem):
 
     def runtest(self) -> None:
         adapter = self.cell.adapter
-        row = self.cell.item.judge(adapter, {})
+        row = self.cell.item.judge(adapter)
         red = [finding.subject for finding in row.red_findings]
         row = replace(row, known=known_use(adapter, row.question, row.aspects, red))
         known = known_of(adapter, row.question, red)
@@ -134,9 +135,5 @@ class QuestionItem(RowItem):
             row = replace(row, verdict="known-failing", reason=known.reason, link=known.link)
         if self.config.getoption("--harness-questions") != ["all"]:
             # A selection of questions may have none that shows a loss or a known failure.
-            declared, uses = (
-                {name: True for name, shown in use.items() if shown}
-                for use in (row.declared, row.known)
-            )
-            row = replace(row, declared=declared, known=uses)
+            row = replace(row, declared=shown_only(row.declared), known=shown_only(row.known))
         self.conclude(self.keep(replace(row, adapter=adapter.name)), None)

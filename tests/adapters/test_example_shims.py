@@ -11,12 +11,12 @@ from harness.adapters.named import adapter_of_target
 from harness.judging.aspect_run import (
     JudgedExchange,
     items_with_second_turn,
-    judge_items,
-    judge_second_turns,
+    plan_answers,
+    plan_second_turns,
 )
-from harness.judging.questions.run import judge_questions
 from harness.judging.questions.service_faults import SERVICE_FAULTS, plan_faults
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from tests.faulty.faults import CASSETTE
 from tests.support.need import need
 
@@ -42,10 +42,10 @@ def test_an_example_shim_has_no_finding_in_both_turns_and_at_a_failing_service(s
         for number, exchange in enumerate(CASSETTE(name).exchanges[:most], 1)
     ]
     adapter = adapter_of_target(f"serve: {shim}:replay", FOLDER, {})
-    cells: list[Row] = [*judge_items(items, [adapter], {})]
-    cells += judge_second_turns(items_with_second_turn(items, adapter), [adapter])
+    cells: list[Row] = [*run_plan(plan_answers(items), [adapter])]
+    cells += run_plan(plan_second_turns(items_with_second_turn(items, adapter)), [adapter])
     faults = plan_faults(SERVICE_FAULTS, items, adapter)
-    cells += judge_questions(faults, adapter, {})
+    cells += run_plan(faults, [adapter])
     adapter.close()
 
     assert {cell.verdict for cell in cells} == {"passed"}, [

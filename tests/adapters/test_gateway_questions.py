@@ -20,9 +20,10 @@ from harness.adapters.named import adapter_of_target
 from harness.cassettes.load import load
 from harness.judging.aspect_run import JudgedExchange
 from harness.judging.questions.question import own_questions
-from harness.judging.questions.run import QuestionItem, judge_questions
+from harness.judging.questions.run import QuestionItem
 from harness.judging.questions.service_faults import SERVICE_FAULTS, plan_faults
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from harness.providers import PROVIDERS
 from harness.server import connection, fault_offer
 from tests.adapters.gateways import HI, ask, gateway
@@ -72,7 +73,7 @@ def row(
     with gateway(answer) as (url, asked):
         adapter = adapter_of_target(f"gateway {wire}: {url}", folder, {}, timeout=20, guest=False)
         items = [QuestionItem(question, "gemini-api", True, 1)]
-        [result] = judge_questions(items, adapter, {})
+        [result] = run_plan(items, [adapter])
     return result, asked
 
 
@@ -163,6 +164,6 @@ def test_a_gateway_leaves_the_model_when_its_client_leaves(
     faults = [fault for fault in SERVICE_FAULTS if fault.name == "cancelled"]
     with gateway(answer) as (url, _):
         adapter = adapter_of_target(f"gateway gemini: {url}", tmp_path, {}, timeout=20, guest=False)
-        [result] = judge_questions(plan_faults(faults, [item], adapter), adapter, {})
+        [result] = run_plan(plan_faults(faults, [item], adapter), [adapter])
     assert result.aspects == {"cancelled": verdict}
     assert reason in " ".join(finding.sentence for finding in result.findings)

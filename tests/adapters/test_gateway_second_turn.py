@@ -16,8 +16,9 @@ import pytest
 from harness.adapters import Adapter
 from harness.adapters.named import make_adapter, read_line
 from harness.adapters.results import media_result
-from harness.judging.aspect_run import JudgedExchange, judge_second_turns
+from harness.judging.aspect_run import JudgedExchange, plan_second_turns
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.gateways import Answer, ask, gateway
@@ -61,7 +62,7 @@ def adapter_of(wire: str, url: str, folder: Path) -> Adapter:
 
 
 def judged(adapter: Adapter) -> Row:
-    [cell] = judge_second_turns([JudgedExchange("calls", 1, RECORDED)], [adapter])
+    [cell] = run_plan(plan_second_turns([JudgedExchange("calls", 1, RECORDED)]), [adapter])
     return cell
 
 

@@ -16,8 +16,9 @@ from harness.adapters.own_requests import ask_dialect
 from harness.dialects import DIALECTS
 from harness.dialects.dialect import RequestTranslator
 from harness.judging.questions.question import own_questions
-from harness.judging.questions.run import QuestionItem, judge_questions
+from harness.judging.questions.run import QuestionItem
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from harness.providers import PROVIDERS
 from harness.stream.prompt import Choice, Message, Prompt
 from harness.stream.prompt import Result as ToolResult
@@ -36,7 +37,7 @@ def rows(adapter: Adapter, provider: str, *names: str) -> Iterator[Row]:
         if name in (names or QUESTIONS)
         and any(question.is_for(api.name) for api in PROVIDERS[provider].apis)
     ]
-    return judge_questions(items, adapter, {})
+    return run_plan(items, [adapter])
 
 
 @pytest.mark.parametrize("dialect", ASKED)

@@ -28,9 +28,10 @@ from harness.facts import (
     Transcript,
     fact_of_json,
 )
-from harness.judging.aspect_run import JudgedExchange, judge_second_turns
+from harness.judging.aspect_run import JudgedExchange, plan_second_turns
 from harness.judging.aspects import judge_output
 from harness.judging.reading import Reading
+from harness.judging.run import run_plan
 from harness.providers.second_turn import SecondTurnAspect
 from harness.stream.exchange import Exchange, Request
 from harness.stream.json_codec import Json
@@ -178,7 +179,7 @@ def judged(example: Example) -> tuple[Mapping[str, AspectVerdict], Mapping[str, 
     if example.part == "The second turn":
         body = json.dumps({"contents": given, "tools": TOOLS}).encode()
         adapter = replace(stated, second_request=lambda exchange, options: body)
-        [result] = judge_second_turns([JudgedExchange("page", 1, exchange)], [adapter])
+        [result] = run_plan(plan_second_turns([JudgedExchange("page", 1, exchange)]), [adapter])
         return result.aspects, {finding.subject: finding for finding in result.findings}
     if "model" in block:
         assert block["model"] == EVENTS.name

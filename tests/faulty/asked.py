@@ -24,8 +24,9 @@ from harness.adapters.neutral_words import NAMES, with_addresses, with_json_sche
 from harness.adapters.next_request import next_request
 from harness.facts import Skipped, Transcript
 from harness.judging.questions.question import own_questions
-from harness.judging.questions.run import judge_questions, plan_questions
+from harness.judging.questions.run import plan_questions
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from harness.pipeline.replay import frames_of
 from harness.project.recordings import load_recording
 from harness.project.suite import CASSETTES
@@ -81,7 +82,7 @@ class AskedFault(Fault):
         """The rows of all questions, as streams; those of a client without a fault as all."""
         items = plan_questions(own_questions(), [self.provider], load, self.adapter)
         judged = [item for item in items if item.streamed or not self.aspect]
-        return [*judge_questions(judged, self.adapter, {})]
+        return [*run_plan(judged, [self.adapter])]
 
     def _ask(self, asked: Asked) -> Reaction:
         word = WORDS[self.dialect]

@@ -9,8 +9,9 @@ from typing import Final
 
 from harness import Exchange
 from harness.adapters import ADAPTERS, Adapter, Output, RunOptions
-from harness.judging.aspect_run import JudgedExchange, judge_items
+from harness.judging.aspect_run import JudgedExchange, plan_answers
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from tests.faulty.faults import CASSETTE
 
 BORDER_CASSETTES: Final = {
@@ -70,4 +71,4 @@ def judged_at_borders(wire: str, fault: BorderFault | None) -> list[Row]:
         for cassette in BORDER_CASSETTES[wire]
         for number, exchange in enumerate(CASSETTE(cassette).exchanges, 1)
     ]
-    return [*judge_items(items, [adapter], {})]
+    return [*run_plan(plan_answers(items), [adapter])]

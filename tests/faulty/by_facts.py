@@ -31,7 +31,7 @@ from harness.facts import (
     ends_in_call,
     finish_class,
 )
-from harness.judging.aspect_run import JudgedExchange, items_with_second_turn, judge_second_turns
+from harness.judging.aspect_run import JudgedExchange, items_with_second_turn, plan_second_turns
 from harness.judging.aspects import (
     ExchangeJudgement,
     compare_output,
@@ -41,6 +41,7 @@ from harness.judging.aspects import (
 from harness.judging.judge import Cell
 from harness.judging.laws import LAWS
 from harness.judging.reading import Reading
+from harness.judging.run import run_plan
 from harness.pipeline.request import ask
 from harness.providers.second_turn import result_text
 from harness.stream.generation import ToolOutcome, TranslationError
@@ -177,7 +178,7 @@ def red_aspects_of_second_turn(rebuild: Rebuild, fault: AnswerFault, cell: Cell)
     adapter = replace(adapter, second_request=lambda exchange, _: converse(exchange, options))
     return {
         "error" if finding.subject == RUN else finding.subject
-        for turn in judge_second_turns(items_with_second_turn([item], adapter), [adapter])
+        for turn in run_plan(plan_second_turns(items_with_second_turn([item], adapter)), [adapter])
         for finding in turn.red_findings
     }
 

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from harness.adapters import Adapter, Output, RunOptions
 from harness.adapters.adapter import FACTS
 from harness.facts import Transcript
-from harness.judging.aspect_run import JudgedExchange, judge_second_turns
+from harness.judging.aspect_run import JudgedExchange, plan_second_turns
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from harness.stream.exchange import Exchange, Request
 
 from .faults import Fault
@@ -192,7 +193,7 @@ class HistoryFault(Fault):
     def result(self) -> Row:
         """The result of its second turn."""
         item = JudgedExchange(self.dialect, 1, WIRES[self.dialect].exchange)
-        [result] = judge_second_turns([item], [self.adapter])
+        [result] = run_plan(plan_second_turns([item]), [self.adapter])
         return result
 
 

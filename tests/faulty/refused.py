@@ -11,8 +11,9 @@ from typing import Any
 from harness.adapters import Adapter, Output, RunOptions, SentRequest
 from harness.adapters.adapter import FACTS
 from harness.facts import Transcript
-from harness.judging.aspect_run import JudgedExchange, judge_items, judge_second_turns
+from harness.judging.aspect_run import JudgedExchange, plan_answers, plan_second_turns
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from harness.stream.exchange import Exchange, Request
 
 from .histories import ASKED, WIRES, Body
@@ -92,7 +93,10 @@ class RefusedFault:
 
         adapter = Adapter(name="refused", model=FACTS, run=run, second_request=second_request)
         item = JudgedExchange(self.wire, 1, exchange_of(self.wire))
-        return [*judge_items([item], [adapter], {}), *judge_second_turns([item], [adapter])]
+        return [
+            *run_plan(plan_answers([item]), [adapter]),
+            *run_plan(plan_second_turns([item]), [adapter]),
+        ]
 
 
 def unsigned(body: Body) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from harness.judging.questions.question import own_questions
-from harness.judging.questions.run import judge_questions, plan_questions
+from harness.judging.questions.run import plan_questions
+from harness.judging.run import run_plan
 from harness.providers import Provider
 from harness.stream.prompt import Prompt
 from tests.faulty.asked import ASKED_FAULTS, WORDS, AskedFault, load
@@ -41,7 +42,7 @@ def test_the_request_of_a_question_is_read_once(monkeypatch: pytest.MonkeyPatch)
     fault = AskedFault("messages")
     first = [question for question in own_questions() if question.turns == 1]
     items = plan_questions(first, [fault.provider], load, fault.adapter)
-    rows = [*judge_questions(items, fault.adapter, {})]
+    rows = [*run_plan(items, [fault.adapter])]
 
     judged = [row for row in rows if row.verdict == "passed"]
     assert len(judged) > 70

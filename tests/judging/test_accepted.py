@@ -13,10 +13,11 @@ import pytest
 
 from harness.adapters import Adapter
 from harness.facts import Finding, read_losses
-from harness.judging.aspect_run import JudgedExchange, judge_items, judge_second_turns
+from harness.judging.aspect_run import JudgedExchange, plan_answers, plan_second_turns
 from harness.judging.aspects import ExchangeJudgement, compare_exchange
 from harness.judging.reading import Reading
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import ASKS, EXCHANGE, READS, REQUEST, URL, function_adapter
@@ -78,7 +79,7 @@ def test_each_broken_rule_is_wrong_and_has_its_source(tmp_path: Path) -> None:
     assert rules(finding) == ["role-unknown", "content-empty"]
     assert finding.place.content == 1 or finding.place.content is None
     assert all(refusal["source"].startswith("https://") for refusal in finding.wire)
-    [cell] = judge_items([JudgedExchange("text", 1, EXCHANGE)], [adapter], {})
+    [cell] = run_plan(plan_answers([JudgedExchange("text", 1, EXCHANGE)]), [adapter])
     assert (cell.verdict, cell.aspects["accepted"]) == ("failed", "wrong")
     assert cell.evidence is not None
     assert [view.layer for view in cell.evidence.excerpts["accepted"]] == ["frames", "requests"]
@@ -99,8 +100,9 @@ def test_an_accepted_request_alone_does_not_pass_a_cell(tmp_path: Path) -> None:
         "    for message in ask",
         "    list(ask(at.base_url, [user('')]))\n    at.skip('no')\n    for message in ask",
     )
-    [cell] = judge_items(
-        [JudgedExchange("text", 1, EXCHANGE)], [function_adapter(asks, tmp_path, SERVED)], {}
+    [cell] = run_plan(
+        plan_answers([JudgedExchange("text", 1, EXCHANGE)]),
+        [function_adapter(asks, tmp_path, SERVED)],
     )
     assert cell.aspects["accepted"] == "kept"
     assert (cell.verdict, cell.reason, cell.compared) == ("not-run", "no", False)
@@ -157,5 +159,5 @@ def second_turn(parts: list[Any], folder: Path) -> Row:
     exchange = with_provider(replace(EXCHANGE, request=request, reads=((READS[0][0], body),)))
     code = f"{CONVERSES}\nMODEL = 'gemini-3-pro-preview'\n"
     adapter = function_adapter(code, folder, SERVED)
-    [cell] = judge_second_turns([JudgedExchange("calls", 1, exchange)], [adapter])
+    [cell] = run_plan(plan_second_turns([JudgedExchange("calls", 1, exchange)]), [adapter])
     return cell

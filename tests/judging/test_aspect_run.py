@@ -9,15 +9,15 @@ import pytest
 
 from harness.adapters import AdapterError, RunOptions
 from harness.adapters.adapter import Output
-from harness.facts import Entry, Raised, Text, Transcript, read_losses
+from harness.facts import Entry, Finish, Raised, Text, Transcript, read_losses
 from harness.judging.aspect_run import (
+    JudgedCuts,
     JudgedExchange,
-    LossUse,
-    judge_items,
-    judge_second_turns,
-    unused_losses,
+    plan_answers,
+    plan_second_turns,
 )
 from harness.judging.judge_results import AdapterResults, JudgeResults
+from harness.judging.run import run_plan, unused
 from harness.report import render_index
 from harness.report.aspect_text import results_text
 from harness.report.judge_run import run_of
@@ -49,7 +49,9 @@ def test_an_answer_with_a_nameless_call_has_no_second_turn(
         return b'{"contents": []}'
 
     adapter = replace(facts_adapter(), second_request=ask_again)
-    [cell] = judge_second_turns([JudgedExchange("calls", 1, exchange(CALL % name))], [adapter])
+    [cell] = run_plan(
+        plan_second_turns([JudgedExchange("calls", 1, exchange(CALL % name))]), [adapter]
+    )
     assert (cell.aspects["calls"], requests) == (verdict, asked)
 
 
@@ -75,13 +77,13 @@ def test_a_language_with_only_doubles_may_round_what_it_sends_back(
     second = json.dumps({"contents": contents}).encode()
     adapter = facts_adapter(lambda transcript: replace(transcript, doubles=doubles))
     adapter = replace(adapter, second_request=lambda answer, options: second)
-    [cell] = judge_second_turns([JudgedExchange("calls", 1, exchange(body))], [adapter])
+    [cell] = run_plan(plan_second_turns([JudgedExchange("calls", 1, exchange(body))]), [adapter])
     assert cell.aspects["calls"] == verdict
     assert ("results" in cell.aspects) is (verdict != "wrong")
 
 
 @pytest.mark.parametrize(
-    ("losses", "verdict", "unused"),
+    ("losses", "verdict", "unshown"),
     [
         ("", "lost", ()),
         ("other signatures", "not_carried", ()),
@@ -90,7 +92,7 @@ def test_a_language_with_only_doubles_may_round_what_it_sends_back(
     ],
 )
 def test_a_loss_of_the_second_turn_may_be_declared(
-    losses: str, verdict: str, unused: tuple[str, ...]
+    losses: str, verdict: str, unshown: tuple[str, ...]
 ) -> None:
     part = b'{"text": "Hi", "thoughtSignature": "QUJD"}'
     body = b'{"candidates": [{"content": {"parts": [%s]}, "finishReason": "STOP"}]}'
@@ -101,11 +103,10 @@ def test_a_loss_of_the_second_turn_may_be_declared(
     adapter = replace(
         facts_adapter(), losses=read_losses(losses), second_request=lambda answer, options: second
     )
-    use: LossUse = {}
     item = JudgedExchange("signed", 1, exchange(content))
-    [cell] = judge_second_turns([item], [adapter], use)
+    [cell] = run_plan(plan_second_turns([item]), [adapter])
     assert cell.aspects["other_signatures"] == verdict
-    assert unused_losses(use) == unused
+    assert tuple(loss for _, loss, _ in unused([("", cell.declared)])) == unshown
 
 
 @pytest.mark.parametrize(("declared", "verdict"), [("f", "lost"), ("g", "not_asked")])
@@ -122,8 +123,9 @@ def test_an_adapter_may_answer_the_call_of_an_unknown_tool(declared: str, verdic
     contents = [{"role": role, "parts": [part]} for role, part in roles]
     second = json.dumps({"contents": contents}).encode()
     adapter = replace(facts_adapter(), second_request=lambda answer, options: second)
-    [cell] = judge_second_turns(
-        [JudgedExchange("calls", 1, replace(recorded, request=request))], [adapter]
+    [cell] = run_plan(
+        plan_second_turns([JudgedExchange("calls", 1, replace(recorded, request=request))]),
+        [adapter],
     )
     assert cell.aspects["results"] == verdict
 
@@ -135,7 +137,9 @@ def test_an_error_of_the_first_turn_is_no_error_of_the_second() -> None:
     adapter = replace(
         facts_adapter(), run=fail, second_request=lambda answer, options: "it has no second turn"
     )
-    [cell] = judge_second_turns([JudgedExchange("calls", 1, exchange(STREAMED))], [adapter])
+    [cell] = run_plan(
+        plan_second_turns([JudgedExchange("calls", 1, exchange(STREAMED))]), [adapter]
+    )
     assert (cell.verdict, cell.reason) == ("not-run", "the first turn is an error")
     assert cell.aspects == {"calls": "not_asked"}
 
@@ -151,8 +155,9 @@ def test_an_adapter_that_sends_no_second_request_is_an_error(
 
     adapter = facts_adapter(lambda transcript: replace(transcript, raised=raised))
     adapter = replace(adapter, second_request=sends_none)
-    [cell] = judge_second_turns(
-        [JudgedExchange("calls", 1, exchange(CALL % b'"name": "f", '))], [adapter]
+    [cell] = run_plan(
+        plan_second_turns([JudgedExchange("calls", 1, exchange(CALL % b'"name": "f", '))]),
+        [adapter],
     )
     shown = cell.reason if cell.verdict == "error" else ""
     assert shown == error, "an error of the first turn is none of the second"
@@ -181,8 +186,8 @@ def test_cuts_in_the_same_places_are_asked_for_once(
         reads=tuple((None, body[end - size : end]) for size, end in zip(sizes, ends, strict=True)),
     )
     adapter = replace(facts_adapter(), run=run)
-    [cell] = judge_items(
-        [JudgedExchange("calls", 1, cut)], [adapter], {}, ("recorded", "whole", "pieces")
+    [cell] = run_plan(
+        plan_answers([JudgedExchange("calls", 1, cut)], ("recorded", "whole", "pieces")), [adapter]
     )
     assert (cell.verdict, reads) == ("passed", asked)
 
@@ -200,7 +205,9 @@ def test_a_fault_at_a_border_of_reads_is_told_from_one_of_the_answer(
     body = CALL % b'"name": "f", '
     read = exchange(body)
     cut = replace(read, reads=((None, body[:9]), (None, body[9:])))
-    [cell] = judge_items([JudgedExchange("calls", 1, cut)], [replace(facts_adapter(), run=run)], {})
+    [cell] = run_plan(
+        plan_answers([JudgedExchange("calls", 1, cut)]), [replace(facts_adapter(), run=run)]
+    )
     assert {finding.place.cuts for finding in cell.red_findings} == {cuts}
     (lost,) = [finding for finding in cell.red_findings if finding.subject == "calls"]
     assert lost.sentence.endswith("the fault is at a border of reads") is is_at_border
@@ -225,10 +232,11 @@ def test_one_stream_of_each_shape_is_judged_in_pieces() -> None:
         exchange(accented),
         inside,
     ]
-    cells = judge_items(
-        [JudgedExchange("calls", number, item) for number, item in enumerate(items, 1)],
+    cells = run_plan(
+        plan_answers(
+            [JudgedExchange("calls", number, item) for number, item in enumerate(items, 1)]
+        ),
         [replace(facts_adapter(), run=run)],
-        {},
     )
     assert len([*cells]) == 5
     assert {len(reads) for reads in asked.values()} == {1}
@@ -243,7 +251,7 @@ def test_a_fault_at_a_border_is_found_in_a_stream_without_one() -> None:
         return (facts_adapter() if len(answer.reads) == 1 else silent).run(answer, options)
 
     item = JudgedExchange("calls", 1, exchange(CALL % b'"name": "f", '))
-    [cell] = judge_items([item], [replace(facts_adapter(), run=run)], {})
+    [cell] = run_plan(plan_answers([item]), [replace(facts_adapter(), run=run)])
     (lost,) = [finding for finding in cell.red_findings if finding.subject == "calls"]
     assert lost.sentence.startswith("calls lost: with --cuts pieces: ")
 
@@ -257,7 +265,9 @@ def test_an_answer_that_could_not_be_judged_is_not_judged_again() -> None:
 
     body = CALL % b'"name": "f", '
     cut = replace(exchange(body), reads=((None, body[:9]), (None, body[9:])))
-    [cell] = judge_items([JudgedExchange("calls", 1, cut)], [replace(facts_adapter(), run=run)], {})
+    [cell] = run_plan(
+        plan_answers([JudgedExchange("calls", 1, cut)]), [replace(facts_adapter(), run=run)]
+    )
     assert (cell.verdict, asked) == ("error", [2])
 
 
@@ -265,8 +275,8 @@ def test_an_answer_that_could_not_be_judged_is_not_judged_again() -> None:
 def test_the_cells_of_a_unary_answer_are_marked(streamed: bool | None, unary: bool) -> None:
     adapter = replace(facts_adapter(), second_request=lambda answer, options: "no second turn")
     item = JudgedExchange("calls", 1, replace(exchange(CALL % b'"name": "f", '), streamed=streamed))
-    [first] = judge_items([item], [adapter], {})
-    [second] = judge_second_turns([item], [adapter])
+    [first] = run_plan(plan_answers([item]), [adapter])
+    [second] = run_plan(plan_second_turns([item]), [adapter])
     assert (first.unary, second.unary) == (unary, unary)
 
 
@@ -276,7 +286,7 @@ def test_a_cell_has_a_note_about_the_requests_of_its_adapter() -> None:
         return replace(transcript, raised=conflict, asked_again=2, notes=("alt sse",))
 
     item = JudgedExchange("calls", 1, exchange(CALL % b'"name": "f", '))
-    [cell] = judge_items([item], [facts_adapter(asks_again)], {})
+    [cell] = run_plan(plan_answers([item]), [facts_adapter(asks_again)])
     assert cell.requests == "asked again 2×; alt sse"
     sentences = {finding.subject: finding.sentence for finding in cell.findings}
     assert sentences["needless_error"] == (
@@ -286,7 +296,7 @@ def test_a_cell_has_a_note_about_the_requests_of_its_adapter() -> None:
     results = AdapterResults("shop", "shop:replay", "1", cells=(cell,))
     assert "  requests: asked again 2×; alt sse\n" in results_text(results)
     assert "Requests: asked again 2×; alt sse." in render_index(run_of(JudgeResults((results,))))
-    [quiet] = judge_items([item], [facts_adapter()], {})
+    [quiet] = run_plan(plan_answers([item]), [facts_adapter()])
     assert quiet.requests == ""
 
 
@@ -316,9 +326,26 @@ def test_asking_again_once_after_a_malformed_answer_is_free(
         entries = (Entry(None, (Text(text),)), Entry(None, (Text("Only one request"),)))
         return Transcript(entries, conflict, asked_again=times, entries_of_first_request=1)
 
-    [cell] = judge_items(
-        [JudgedExchange("calls", 1, exchange(body))], [facts_adapter(asks_again)], {}
+    [cell] = run_plan(
+        plan_answers([JudgedExchange("calls", 1, exchange(body))]), [facts_adapter(asks_again)]
     )
     failed = {finding.subject for finding in cell.red_findings}
     assert failed >= red
     assert bool(failed) == bool(red)
+
+
+def test_a_row_has_the_declared_losses_that_concern_it_whatever_the_cuts() -> None:
+    def in_pieces(answer: Exchange, options: RunOptions) -> Output:
+        end = (Finish("stop"),) if len(answer.reads) > 1 else ()
+        return Output.of_transcript(Transcript((Entry(None, (Text("Hi"), *end)),)))
+
+    body = (
+        b'data: {"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}'
+    )
+    losses = read_losses("text, media, finish")
+    adapter = replace(facts_adapter(), run=in_pieces, losses=losses)
+    item = JudgedExchange("text", 1, exchange(body + b"\n\n"))
+    both: list[list[JudgedCuts]] = [["pieces", "whole"], ["whole", "pieces"]]
+    for cuts in both:
+        [row] = run_plan(plan_answers([item], cuts), [adapter])
+        assert row.declared == {"text": False, "finish": True}

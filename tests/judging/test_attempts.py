@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.judging.aspect_run import JudgedExchange, judge_items
+from harness.judging.aspect_run import JudgedExchange, plan_answers
 from harness.judging.attempts import attempts_after
+from harness.judging.run import run_plan
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import ASKS, EXCHANGE, function_adapter
 
@@ -44,7 +45,7 @@ def verdicts(folder: Path, shim: str, first: Exchange, *following: Exchange) -> 
     """The verdict of each aspect of the first exchange, for a client that asks again."""
     adapter = function_adapter(ASKS + shim, folder, "serve: ")
     item = JudgedExchange("c", 1, first, following)
-    [cell] = judge_items([item], [adapter], {})
+    [cell] = run_plan(plan_answers([item]), [adapter])
     return dict(cell.aspects)
 
 

@@ -13,7 +13,8 @@ import pytest
 from harness.adapters import ADAPTERS, EVENTS, FACTS, Adapter, Output
 from harness.adapters.reply import checked_facts
 from harness.facts import Call, Entry, Finish, Text, Transcript
-from harness.judging.aspect_run import JudgedExchange, judge_items
+from harness.judging.aspect_run import JudgedExchange, plan_answers
+from harness.judging.run import run_plan
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import program_adapter
@@ -51,7 +52,7 @@ def judge(text: str, adapter: Adapter, arguments: str) -> Any:
     request = Request("POST", CHAT, {}, b'{"model":"m","stream":true,"messages":[],"tools":[]}')
     body = b"".join(lines) + b"data: [DONE]\n\n"
     exchange = with_provider(Exchange(request, 200, {}, ((None, body),), "complete"))
-    (cell,) = judge_items([JudgedExchange("deep", 1, exchange)], [adapter], {})
+    (cell,) = run_plan(plan_answers([JudgedExchange("deep", 1, exchange)]), [adapter])
     return cell
 
 
@@ -143,5 +144,5 @@ def test_no_wire_compares_them(
 ) -> None:
     lines = (b"data: %s\n\n" % msgspec.json.encode(each) for each in events)
     exchange = Exchange(None, 200, {}, ((None, b"".join(lines)),), "complete", provider=provider)
-    (cell,) = judge_items([JudgedExchange("deep", 1, exchange)], [adapter], {})
+    (cell,) = run_plan(plan_answers([JudgedExchange("deep", 1, exchange)]), [adapter])
     assert (cell.verdict, cell.aspects["calls"]) == ("not-run", "not_asked")

@@ -9,10 +9,11 @@ import pytest
 
 from harness.adapters import ADAPTERS, EVENTS, FACTS, Adapter, Output, RunOptions, user_adapter
 from harness.cassettes import Cassette, Origin
-from harness.judging.aspect_run import JudgedExchange, judge_items
+from harness.judging.aspect_run import JudgedExchange, plan_answers
 from harness.judging.judge import Cell, judge
 from harness.judging.laws.judge import cells, judge_law
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from harness.pipeline.replay import replay
 from harness.providers import with_provider
 from harness.specs.models import Case
@@ -47,7 +48,7 @@ def outcome(result: Row) -> tuple[str, str]:
     "adapter", [EVENTS, *ADAPTERS.values(), STATED], ids=lambda each: each.name
 )
 def test_no_facts_and_no_law_are_judged(adapter: Adapter) -> None:
-    (cell,) = judge_items([JudgedExchange("empty", 1, EMPTY)], [adapter], {})
+    (cell,) = run_plan(plan_answers([JudgedExchange("empty", 1, EMPTY)]), [adapter])
     assert outcome(cell) == UNRECORDED
     assert cell.aspects == {}
     results = [judge_law(law).result for law in cells("empty", [EMPTY], [adapter])]
@@ -82,5 +83,5 @@ def test_a_golden_case_runs_and_a_case_by_facts_does_not() -> None:
 @pytest.mark.parametrize("end", ["cut", "reset", "aborted"])
 def test_an_answer_that_breaks_off_before_its_first_byte_is_judged(end: End) -> None:
     item = JudgedExchange("cut", 1, replace(EMPTY, end=end))
-    (cell,) = judge_items([item], [ADAPTERS["unified-llm"]], {})
+    (cell,) = run_plan(plan_answers([item]), [ADAPTERS["unified-llm"]])
     assert cell.aspects["unfinished"] == "kept"

@@ -16,7 +16,8 @@ from harness.adapters import RunOptions
 from harness.adapters.adapter import FACTS, Adapter, Output
 from harness.facts import Entry, Finish, Text, Transcript
 from harness.judging import reading as reading_module
-from harness.judging.aspect_run import FirstTurns, JudgedExchange, judge_items, judge_second_turns
+from harness.judging.aspect_run import FirstTurns, JudgedExchange, plan_answers, plan_second_turns
+from harness.judging.run import run_plan
 from harness.providers import Provider
 from harness.stream.exchange import Exchange
 from harness.stream.framing import frame as frame_module
@@ -71,8 +72,8 @@ def judged(counts: Counter[str], text: str) -> list[str]:
     adapter = Adapter(name="counted", model=FACTS, run=run, second_request=converse)
     first_turns: FirstTurns = {}
     cells = [
-        *judge_items([item], [adapter], {}, first_turns=first_turns),
-        *judge_second_turns([item], [adapter], first_turns=first_turns),
+        *run_plan(plan_answers([item], first_turns=first_turns), [adapter]),
+        *run_plan(plan_second_turns([item], first_turns=first_turns), [adapter]),
     ]
     return [cell.aspects["text"] for cell in cells]
 

@@ -19,14 +19,15 @@ from harness.judging.aspect_run import (
     JudgedCuts,
     JudgedExchange,
     items_with_second_turn,
-    judge_items,
-    judge_second_turns,
+    plan_answers,
+    plan_second_turns,
 )
 from harness.judging.laws.judge import cells as law_cells
 from harness.judging.laws.judge import judge_law
 from harness.judging.questions.question import own_questions
-from harness.judging.questions.run import judge_questions, plan_questions
+from harness.judging.questions.run import plan_questions
 from harness.judging.rows import Row as Judged
+from harness.judging.run import run_plan
 from harness.project.recordings import load_recording
 from harness.project.suite import CASSETTES
 from harness.providers import PROVIDERS
@@ -129,10 +130,10 @@ def rows_of(
     """
     rows: dict[str, Row] = {
         item.place: row_of(result)
-        for item, result in zip(items, judge_items(items, [adapter], {}, cuts), strict=True)
+        for item, result in zip(items, run_plan(plan_answers(items, cuts), [adapter]), strict=True)
     }
     answered = items_with_second_turn(items, adapter)
-    second = judge_second_turns(answered, [adapter])
+    second = run_plan(plan_second_turns(answered), [adapter])
     for item, result in zip(answered, second, strict=True):
         again = {SECOND + name: value for name, value in row_of(result).items()}
         rows[item.place] = {**rows[item.place], **again}
@@ -173,7 +174,7 @@ def questions(dialect: str) -> Verdicts:
                     [row.reason, *(f"{found.sentence}{found.wire}" for found in row.findings)]
                 ),
             )
-            for row in judge_questions(items, adapter, {})
+            for row in run_plan(items, [adapter])
         }
     }
 

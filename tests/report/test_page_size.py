@@ -14,9 +14,9 @@ from harness.judging.judge import judge
 from harness.judging.laws.judge import cells as law_cells
 from harness.judging.laws.judge import judge_law
 from harness.judging.rows import (
+    CaseRow,
     Evidence,
     LayerView,
-    CaseRow,
 )
 from harness.project.folders import yaml_files
 from harness.project.project import Project, kind_of

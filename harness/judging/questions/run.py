@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -24,9 +24,10 @@ from harness.stream.prompt import Message, Prompt, Reasoning, ServerTool, Text
 from harness.stream.sample_media import WEB, address_of, medium_bytes
 
 from ..accepted import judge_request
-from ..aspect_run import JudgedExchange, LossUse, items_with_second_turn, judge_history
+from ..aspect_run import JudgedExchange, LossUse, items_with_second_turn, judge_history, texts_of
 from ..decide import decide
 from ..rows import QuestionRow
+from ..run import Item
 from .comparison import Comparison, SentPrompt, all_parts, found, functions_of
 from .history import with_places
 from .prompt_comparison import asked_aspects, compare_prompts
@@ -42,7 +43,7 @@ _SHOWN: Final = 80
 """Characters of a body that can't be read."""
 
 
-class AskedItem(Protocol):
+class AskedItem(Item[QuestionRow], Protocol):
     """One question about a request or a failing service, for one wire."""
 
     @property
@@ -52,9 +53,6 @@ class AskedItem(Protocol):
     @property
     def blank(self) -> QuestionRow:
         """Its row before it is asked: only its names."""
-
-    def judge(self, adapter: Adapter, use: LossUse) -> QuestionRow:
-        """Return its row. The declared losses that concern it are added to ``use``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +104,23 @@ class QuestionItem:
             unary=not self.streamed,
         )
 
-    def judge(self, adapter: Adapter, use: LossUse) -> QuestionRow:
-        """Return its row. The declared losses of requests are added to ``use``."""
-        return _judge(self, adapter, use)
+    def judge(self, adapter: Adapter) -> QuestionRow:
+        """Return its row."""
+        blank = self.blank
+        if adapter.ask is None:
+            raise ValueError(f"{adapter.name} sends no requests")
+        asked = self.asked
+        try:
+            reaction = adapter.ask(asked)
+        except AdapterError as error:
+            findings = [error_finding(str(error), error.group)]
+        else:
+            own: LossUse = {loss: False for loss in adapter.losses if loss.aspect in REQUESTS}
+            judged = _judged(self, asked.prompt, reaction, adapter, own)
+            losses = (*adapter.losses, *adapter.request_losses)
+            findings = [declared(each, losses, own) for each in judged]
+            blank = replace_fields(blank, log=reaction.log, declared=texts_of(own))
+        return row_of(blank, findings)
 
 
 def plan_questions(
@@ -182,40 +194,6 @@ def _continued(prompt: Prompt, exchange: Exchange) -> Prompt:
         google={**recorded.google, **prompt.google},
         model=prompt.model,
     )
-
-
-def judge_questions(
-    items: Iterable[AskedItem], adapter: Adapter, use: LossUse
-) -> Iterator[QuestionRow]:
-    """Yield the row of each question, in order. The declared losses are added to ``use``."""
-    for item in items:
-        yield item.judge(adapter, use)
-
-
-def _judge(item: QuestionItem, adapter: Adapter, use: LossUse) -> QuestionRow:
-    blank = item.blank
-    if adapter.ask is None:
-        raise ValueError(f"{adapter.name} sends no requests")
-    asked = item.asked
-    try:
-        reaction = adapter.ask(asked)
-    except AdapterError as error:
-        findings = [error_finding(str(error), error.group)]
-    else:
-        blank = replace_fields(blank, log=reaction.log)
-        own: LossUse = {loss: False for loss in adapter.losses if loss.aspect in REQUESTS}
-        judged = _judged(item, asked.prompt, reaction, adapter, own)
-        losses = (*adapter.losses, *adapter.request_losses)
-        findings = [declared(each, losses, own) for each in judged]
-        blank = with_losses(blank, own, use)
-    return row_of(blank, findings)
-
-
-def with_losses(blank: QuestionRow, own: LossUse, use: LossUse) -> QuestionRow:
-    """Return the row with the declared losses that concern it, and add them to ``use``."""
-    for loss, shown in own.items():
-        use[loss] = shown or use.get(loss, False)
-    return replace_fields(blank, declared={str(loss): shown for loss, shown in own.items()})
 
 
 def row_of(blank: QuestionRow, findings: Sequence[Finding]) -> QuestionRow:

@@ -31,12 +31,12 @@ from harness.stream.exchange import Cassette, Exchange
 from harness.stream.json_codec import decode_object
 from harness.stream.printable import plural
 
-from ..aspect_run import JudgedExchange, LossUse
+from ..aspect_run import JudgedExchange, LossUse, texts_of
 from ..aspects import read_raw_facts
 from ..explain import FAULTS
 from ..rows import QuestionRow
 from .comparison import found, leaves_of
-from .run import declared, row_of, with_losses
+from .run import declared, row_of
 
 MOST_ATTEMPTS: Final = 20
 """The number of equal requests after which an adapter counts as one that asks for ever. Then it
@@ -160,9 +160,29 @@ class FaultItem:
             unary=not self.streamed,
         )
 
-    def judge(self, adapter: Adapter, use: LossUse) -> QuestionRow:
-        """Return its row. The declared losses are added to ``use``."""
-        return _judge(self, adapter, use)
+    def judge(self, adapter: Adapter) -> QuestionRow:
+        """Return its row."""
+        fault, exchange, blank = self.fault, self.exchange, self.blank
+        if adapter.ask_failing is None:
+            raise ValueError(f"{adapter.name} can't be asked at a failing service")
+        if unkept := self.unkept():
+            return row_of(blank, [with_fields(unkept, subject=unkept.subject or fault.aspect)])
+        try:
+            if fault.aspect == CANCELLED:
+                # Only an adapter that reads `at.cancel` is asked to leave an open connection.
+                whole = FailingService(exchange, "stall:1", 0, cancel=True)
+                reaction = adapter.ask_failing(whole)
+                if not reaction.cancels or reaction.transcript.skipped:
+                    reason = reaction.transcript.skipped or "the adapter does not read at.cancel"
+                    return row_of(blank, [_not_asked(CANCELLED, reason)])
+            service = FailingService(exchange, fault.fault, fault.times, fault.aspect == CANCELLED)
+            reaction = adapter.ask_failing(service)
+        except AdapterError as error:
+            return row_of(blank, [error_finding(str(error), error.group)])
+        own: LossUse = {loss: False for loss in adapter.losses if loss.aspect == fault.aspect}
+        findings = [declared(each, adapter.losses, own) for each in _judged(self, reaction)]
+        blank = with_fields(blank, log=reaction.transcript.log, declared=texts_of(own))
+        return row_of(blank, findings or [Finding(fault.aspect, "kept")])
 
 
 def answers_of(
@@ -232,31 +252,6 @@ def _planned(
     reads = ((None, body[:border]), (None, body[border:]))
     served = replace(exchange, reads=reads)
     return [FaultItem(fault, item, served, facts.text, unkept, begun) for fault in faults]
-
-
-def _judge(item: FaultItem, adapter: Adapter, use: LossUse) -> QuestionRow:
-    fault, exchange, blank = item.fault, item.exchange, item.blank
-    if adapter.ask_failing is None:
-        raise ValueError(f"{adapter.name} can't be asked at a failing service")
-    if unkept := item.unkept():
-        return row_of(blank, [with_fields(unkept, subject=unkept.subject or fault.aspect)])
-    try:
-        if fault.aspect == CANCELLED:
-            # Only an adapter that reads `at.cancel` is asked to leave a connection that is open.
-            whole = FailingService(exchange, "stall:1", 0, cancel=True)
-            reaction = adapter.ask_failing(whole)
-            if not reaction.cancels or reaction.transcript.skipped:
-                reason = reaction.transcript.skipped or "the adapter does not read at.cancel"
-                return row_of(blank, [_not_asked(CANCELLED, reason)])
-        service = FailingService(exchange, fault.fault, fault.times, fault.aspect == CANCELLED)
-        reaction = adapter.ask_failing(service)
-    except AdapterError as error:
-        return row_of(blank, [error_finding(str(error), error.group)])
-    blank = with_fields(blank, log=reaction.transcript.log)
-    own: LossUse = {loss: False for loss in adapter.losses if loss.aspect == fault.aspect}
-    findings = [declared(each, adapter.losses, own) for each in _judged(item, reaction)]
-    blank = with_losses(blank, own, use)
-    return row_of(blank, findings or [Finding(fault.aspect, "kept")])
 
 
 def _unkept(item: JudgedExchange, text: str, adapter: Adapter) -> Finding | None:

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from harness.judging.questions.run import judge_questions, plan_questions
+from harness.judging.questions.run import plan_questions
+from harness.judging.run import run_plan
 from harness.providers import PROVIDERS
 from tests.faulty.asked import WORDS, AskedFault, Body, load
 from tests.judging.questions.test_wires import QUESTIONS
@@ -40,7 +41,7 @@ def judged(wire: str, name: str, change: Any) -> set[str]:
     """The verdicts of one question, with a change of the request."""
     fault = AskedFault(wire, change=change)
     items = plan_questions([QUESTIONS[name]], [fault.provider], load, fault.adapter)
-    return {row.verdict for row in judge_questions(items, fault.adapter, {})}
+    return {row.verdict for row in run_plan(items, [fault.adapter])}
 
 
 def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -11,10 +11,10 @@ import pytest
 from harness.adapters import Adapter
 from harness.adapters.named import adapter_of_target
 from harness.facts import read_losses
-from harness.judging.aspect_run import LossUse
 from harness.judging.questions.question import own_questions
-from harness.judging.questions.run import judge_questions, plan_questions
+from harness.judging.questions.run import plan_questions
 from harness.judging.rows import QuestionRow
+from harness.judging.run import run_plan, unused
 from harness.project.recordings import load_recording
 from harness.project.suite import CASSETTES
 
@@ -221,12 +221,10 @@ def rows(
     adapter: Adapter = adapter_of_target(target, folder, {}, timeout=timeout, guest=guest)
     adapter = replace(adapter, losses=read_losses(losses))
     questions = [question for question in own_questions() if not names or question.name in names]
-    use: LossUse = {}
     items = plan_questions(questions, ["gemini-api"], load, adapter)[:most]
-    found = [*judge_questions(items, adapter, use)]
+    found = [*run_plan(items, [adapter])]
     adapter.close()
-    unused = [str(loss) for loss, shown in use.items() if not shown]
-    assert unused == [], "a declared loss that nothing shows"
+    assert unused(("", row.declared) for row in found) == [], "a declared loss that nothing shows"
     return found
 
 

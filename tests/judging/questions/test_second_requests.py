@@ -18,8 +18,9 @@ from harness.cassettes import Cassette
 from harness.facts import Skipped
 from harness.judging.explain import evidence_lines
 from harness.judging.questions.question import Question, own_questions
-from harness.judging.questions.run import judge_questions, plan_questions
+from harness.judging.questions.run import plan_questions
 from harness.judging.rows import Row
+from harness.judging.run import run_plan
 from harness.pipeline.replay import frames_of
 from harness.project.recordings import load_recording
 from harness.project.suite import CASSETTES
@@ -78,7 +79,7 @@ def rows(
     )
     question = replace(question, recordings=(cassette,))
     items = plan_questions([question], [cassette.partition("/")[0]], load, adapter)
-    return list(judge_questions(items, adapter, {}))
+    return list(run_plan(items, [adapter]))
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

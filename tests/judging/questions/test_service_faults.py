@@ -14,8 +14,7 @@ from harness import At
 from harness.adapters import Adapter, FaultReaction
 from harness.adapters.named import adapter_of_target
 from harness.facts import Facts, Transcript, read_losses
-from harness.judging.aspect_run import JudgedExchange, LossUse
-from harness.judging.questions.run import judge_questions
+from harness.judging.aspect_run import JudgedExchange
 from harness.judging.questions.service_faults import (
     SERVICE_FAULTS,
     FaultItem,
@@ -23,6 +22,7 @@ from harness.judging.questions.service_faults import (
     plan_faults,
 )
 from harness.judging.rows import Row
+from harness.judging.run import run_plan, unused
 from harness.providers import Answer, Provider
 from harness.stream.events import End
 from harness.stream.exchange import Exchange, Request
@@ -51,7 +51,7 @@ def client(name: str, timeout: float = 30, *, guest: bool = False) -> Iterator[A
 
 def rows(name: str, provider: str, *names: str) -> list[Row]:
     with client(name) as adapter:
-        return [*judge_questions(planned(adapter, provider, *names), adapter, {})]
+        return [*run_plan(planned(adapter, provider, *names), [adapter])]
 
 
 def words(cells: list[Row]) -> set[tuple[str, str, str]]:
@@ -99,7 +99,7 @@ def test_an_adapter_that_pauses_needs_more_time_and_one_that_hangs_is_an_error()
     for name in ("pauses", "hangs"):
         with client(name, 3, guest=True) as adapter:
             items = [each for each in planned(adapter, "gemini-api", "overloaded") if each.streamed]
-            cells += judge_questions(items, adapter, {})
+            cells += run_plan(items, [adapter])
     paused, hung = cells
 
     assert (paused.verdict, paused.aspects) == ("not-run", {"attempts": "not_asked"})
@@ -111,7 +111,7 @@ def test_an_adapter_that_pauses_needs_more_time_and_one_that_hangs_is_an_error()
 def test_only_a_shim_that_reads_it_is_asked_to_cancel() -> None:
     target = "serve: tests.judging.questions.test_service_faults:reads_nothing"
     adapter = adapter_of_target(target, ROOT, {})
-    [row] = judge_questions(planned(adapter, "gemini-api", "cancelled"), adapter, {})
+    [row] = run_plan(planned(adapter, "gemini-api", "cancelled"), [adapter])
     adapter.close()
 
     assert row.aspects == {"cancelled": "not_asked"}
@@ -126,16 +126,14 @@ def reads_nothing(at: At) -> Iterator[attempts.Given]:
 def test_a_declared_loss_is_not_carried_and_an_unused_declaration_is_named() -> None:
     with client("gives_text_twice") as adapter:
         adapter = replace(adapter, losses=read_losses("attempts[twice], cancelled[open]"))
-        use: LossUse = {}
-        cells = [*judge_questions(planned(adapter, "gemini-api"), adapter, use)]
+        cells = [*run_plan(planned(adapter, "gemini-api"), [adapter])]
 
     assert {cell.question for cell in cells if "not_carried" in cell.aspects.values()} == {
         "reset-in-the-answer"
     }
-    assert {str(loss): shown for loss, shown in use.items()} == {
-        "attempts[twice]": True,
-        "cancelled[open]": False,
-    }
+    uses = [("", cell.declared) for cell in cells]
+    assert {loss for _, use in uses for loss in use} == {"attempts[twice]", "cancelled[open]"}
+    assert [loss for _, loss, _ in unused(uses)] == ["cancelled[open]"]
 
 
 def test_each_wire_has_one_answer_as_a_stream_and_one_unary() -> None:
@@ -157,7 +155,7 @@ def test_an_adapter_that_hangs_before_its_request_is_an_error() -> None:
         hung = replace(
             adapter, ask_failing=lambda service: FaultReaction((), Transcript(), "it hung for 1 s")
         )
-        cells = [*judge_questions(planned(hung, "openai", "rate-limited"), hung, {})]
+        cells = [*run_plan(planned(hung, "openai", "rate-limited"), [hung])]
 
     assert {cell.verdict for cell in cells} == {"error"}
     assert {cell.reason for cell in cells} == {"it hung for 1 s"}
