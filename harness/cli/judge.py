@@ -65,15 +65,12 @@ from harness.project.suite import (
 )
 from harness.providers import PROVIDERS
 from harness.report import JUNIT, Header, ReportError, Run, compare_runs, render_index, render_junit
-from harness.report.annotations import NAME as ANNOTATIONS
-from harness.report.annotations import annotation_lines
 from harness.report.aspect_counts import Findings
 from harness.report.aspect_text import LEGEND, closing_text, results_text
+from harness.report.ci import ANNOTATIONS, SUMMARY, annotation_lines, in_markdown
 from harness.report.compare import changes_text
 from harness.report.files import INDEX, refuse_file, write_files
 from harness.report.judge_run import JSON, compared_runs, merge_results, run_of
-from harness.report.markdown import NAME as SUMMARY
-from harness.report.markdown import in_markdown
 from harness.stream.exchange import Exchange
 from harness.stream.printable import plural, printable
 

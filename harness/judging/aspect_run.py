@@ -338,6 +338,7 @@ class SecondTurnItem:
             block="variant" if reading.variants else "documented",
             variants=reading.variants,
             unary=item.exchange.streamed is False,
+            turn="second",
         )
 
         def first_turn() -> Transcript | None:

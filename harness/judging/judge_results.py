@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
-from typing import Final, get_args
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from harness.stream.printable import plural
 
 from .rows import (
-    Block,
     ExchangeRow,
     QuestionRow,
     ResultsError,
@@ -60,22 +59,6 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """Version and digest of the suite, if recordings of it were judged."""
     rules: int = 0
     """The version of the rules; 0 in results of an earlier package."""
-
-    @property
-    def sections(self) -> dict[str, Sequence[Row]]:
-        """The cells by section: ``documented``, ``variant``, and their second turns ``second_turn``
-        and ``second_turn_of_variants``; then ``questions``.
-        """
-        sections = {
-            ("documented", "variant"): self.cells,
-            ("second_turn", "second_turn_of_variants"): self.second_turn,
-        }
-        by_block: dict[str, Sequence[Row]] = {
-            name: [cell for cell in cells if cell.block == block]
-            for names, cells in sections.items()
-            for name, block in zip(names, get_args(Block), strict=True)
-        }
-        return {**by_block, "questions": self.questions}
 
     @property
     def all_cells(self) -> tuple[Row, ...]:
@@ -194,13 +177,14 @@ def decode_results(data: bytes, name: str) -> JudgeResults:
         places, rows = adapter.asked, adapter.questions
         if places is None:  # the run ended before the questions, or had none
             places = tuple(f"questions/{question}:1" for question in planned.questions)
+        second_turn = _whole(planned.second_turn, adapter.second_turn, _exchange, name)
         adapters.append(
             replace(
                 adapter,
                 asked=None,
                 questions=_whole(places, rows, _question, name) if places else rows,
                 cells=_whole(planned.cells, adapter.cells, _exchange, name),
-                second_turn=_whole(planned.second_turn, adapter.second_turn, _exchange, name),
+                second_turn=tuple(replace(row, turn="second") for row in second_turn),
             )
         )
     return JudgeResults(tuple(adapters), document.skipped)

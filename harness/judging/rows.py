@@ -273,6 +273,13 @@ class Row(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, t
         return ()
 
     @property
+    def section(self) -> str:
+        """The section of a report in which it is: that of its block, of the second turn after such
+        an answer, or of the questions.
+        """
+        return self.block or "documented"
+
+    @property
     def origin(self) -> Origin | None:
         """The origin of the answer of a case or law."""
         return None
@@ -376,6 +383,12 @@ class ExchangeRow(Row, frozen=True, tag="exchange"):
     """The server's remarks about the requests of the adapter."""
 
     @property
+    def section(self) -> str:
+        if self.turn == "second":
+            return "second_turn_of_variants" if self.block == "variant" else "second_turn"
+        return super().section
+
+    @property
     def cell(self) -> tuple[object, ...]:
         return (self.layer, self.adapter, self.turn, self.cassette, self.exchange)
 
@@ -393,6 +406,10 @@ class QuestionRow(Row, frozen=True, tag="question"):
     """The answer is not asked for as a stream."""
     turn: Literal["question"] = field(default_factory=lambda: "question")
     """Always written."""
+
+    @property
+    def section(self) -> str:
+        return "questions"
 
     @property
     def label(self) -> str:

@@ -9,20 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .annotations import NAME as ANNOTATIONS
-from .annotations import annotation_lines
 from .badges import badges
+from .ci import ANNOTATIONS, JUNIT, SUMMARY, annotation_lines, junit, markdown
 from .compare import CellChange, compare_runs, count_kinds
 from .details import detail
-from .document import RESULTS, Header, Named, Run, Unread, pack, schema, unpack
-from .junit import NAME as JUNIT
-from .junit import junit
-from .layout import PlacedResult, ReportError, page_name
-from .markdown import NAME as SUMMARY
-from .markdown import markdown
-from .merge import merge
-from .pages import ReportNames, change_list, index_page, provider_page, title_of
-from .placed import placed
+from .document import RESULTS, Header, Named, Run, Unread, merge, pack, schema, unpack
+from .layout import PlacedResult, ReportError, ReportNames, page_name, placed
+from .pages import change_list, index_page, provider_page, title_of
 from .render import fill
 from .tally import summary
 

@@ -1,5 +1,7 @@
 """The questions about requests and failing services, one by one: the verdict of each as a stream
-and unary, its findings, and the reasons why others were not asked.
+and unary, its findings, and the reasons why others were not asked. And the answers to a question of
+several cases, side by side: the aspects that a wire does not have, and those that an adapter does
+not keep.
 """
 
 from __future__ import annotations
@@ -9,9 +11,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from harness.facts import ASPECTS, RED
 from harness.judging.rows import VERDICTS, Row, Verdict
 
-from .aspect_counts import block_of
 from .layout import PlacedResult
 from .tally import words_of_counts, worst
 from .text import slug
@@ -58,7 +60,7 @@ def asked_questions(
     """Return the questions of each adapter that has some, by name."""
     of_adapter: dict[str, list[Row]] = {name: [] for name in columns}
     for cell in cells:
-        if block_of(cell.result) == "questions":
+        if cell.result.section == "questions":
             of_adapter[cell.name].append(cell.result)
     several = len({cell.provider for own in of_adapter.values() for cell in own}) > 1
     return [
@@ -137,3 +139,72 @@ def _question(cells: Sequence[Row], providers: Mapping[str, str]) -> AskedQuesti
 def _marks(cells: Iterable[Row]) -> Marks:
     counts = Counter(cell.verdict for cell in cells)
     return [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]]
+
+
+_ASKED: Final = frozenset({"kept", "not_carried", *RED})
+"""The verdicts that an aspect can have if the wire has it and the adapter was asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMark:
+    """One aspect of the answers of one provider."""
+
+    kept: int
+    """The number of adapters that keep it."""
+    declared: tuple[PlacedResult, ...]
+    """The cells of adapters that declare its loss."""
+    red: tuple[PlacedResult, ...]
+    """The cells of adapters that lose it or get it wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedQuestion:
+    """A question that several providers answer."""
+
+    name: str
+    answers: Sequence[tuple[str, PlacedResult]]
+    """For each provider its title and the cells of its case."""
+    rows: Sequence[tuple[str, Sequence[AnswerMark | None]]]
+    """For each aspect that any of the wires has, a mark for each provider; None if its wire does
+    not have the aspect.
+    """
+
+
+def questions(cells: Sequence[PlacedResult], providers: Mapping[str, str]) -> list[SharedQuestion]:
+    """Return the questions that more than one provider answers, by name."""
+    asked: dict[str, dict[str, list[PlacedResult]]] = {}
+    for cell in cells:
+        if cell.result.answered:
+            of_provider = asked.setdefault(cell.result.question, {})
+            of_provider.setdefault(cell.result.provider, []).append(cell)
+    return [
+        _shared(name, {key: answered[key] for key in providers if key in answered}, providers)
+        for name, answered in sorted(asked.items())
+        if len(answered) > 1
+    ]
+
+
+def _shared(
+    name: str, answered: Mapping[str, Sequence[PlacedResult]], providers: Mapping[str, str]
+) -> SharedQuestion:
+    named = {name for cells in answered.values() for cell in cells for name in cell.result.answered}
+    rows = [
+        (aspect, [_answer_mark(aspect, cells) for cells in answered.values()])
+        for aspect in (*ASPECTS, *sorted(named - {*ASPECTS}))
+    ]
+    return SharedQuestion(
+        name,
+        [(providers[key], cells[0]) for key, cells in answered.items()],
+        [(aspect, marks) for aspect, marks in rows if any(marks)],
+    )
+
+
+def _answer_mark(aspect: str, cells: Sequence[PlacedResult]) -> AnswerMark | None:
+    verdicts = [(cell.result.answered.get(aspect), cell) for cell in cells]
+    if not any(verdict in _ASKED for verdict, _ in verdicts):
+        return None
+    return AnswerMark(
+        sum(verdict == "kept" for verdict, _ in verdicts),
+        tuple(cell for verdict, cell in verdicts if verdict == "not_carried"),
+        tuple(cell for verdict, cell in verdicts if verdict in RED),
+    )

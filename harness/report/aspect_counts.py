@@ -15,9 +15,16 @@ from harness.judging.rows import Row
 from harness.providers.second_turn import SecondTurnAspect
 from harness.stream.printable import listed
 
-from .causes import MOST_EXCEPTIONS, Cause, Shared, find_causes, is_silent, share_property
-from .plainest import plainest_at, plainest_first
-from .tally import read_for
+from .causes import (
+    MOST_EXCEPTIONS,
+    Cause,
+    Shared,
+    find_causes,
+    is_silent,
+    plainest_at,
+    plainest_first,
+    share_property,
+)
 
 BLOCKS: Final = {
     "documented": "Documented wire",
@@ -156,13 +163,12 @@ class Square:
         return ", ".join(f"{number:,} {word}" for word, number in numbers.items() if number)
 
 
-def block_of(cell: Row) -> str:
-    """Return the block of a cell."""
-    if cell.turn == "question":
-        return "questions"
-    if cell.turn == "second":
-        return "second_turn_of_variants" if cell.block == "variant" else "second_turn"
-    return cell.block or "documented"
+def in_sections(cells: Iterable[Row]) -> dict[str, list[Row]]:
+    """Return the cells of each section."""
+    sections: dict[str, list[Row]] = {name: [] for name in BLOCKS}
+    for cell in cells:
+        sections[cell.section].append(cell)
+    return sections
 
 
 class WithAspects(Protocol):
@@ -337,12 +343,6 @@ def is_of_error(cell: Row, aspect: str) -> bool:
     """
     raised = cell.aspects.get(aspect) == cell.aspects.get(NEEDLESS_ERROR) == "raised"
     return raised and aspect != NEEDLESS_ERROR
-
-
-def describe_raw(adapters: Iterable[AdapterResults]) -> list[str]:
-    """Return a sentence for each adapter that returned messages of the wire as they are."""
-    numbers = {adapter.name: sum(cell.raw for cell in adapter.all_cells) for adapter in adapters}
-    return [read_for(name, number) for name, number in numbers.items() if number]
 
 
 def red_aspects(counts: Mapping[str, int]) -> int:

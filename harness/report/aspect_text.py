@@ -19,11 +19,11 @@ from .aspect_counts import (
     Findings,
     by_aspect,
     command_of,
-    describe_raw,
     hint_of_all,
     hints_of,
+    in_sections,
 )
-from .tally import tally
+from .tally import read_for, tally
 
 MOST_NAMES: Final = 6
 """Further cells of one loss that are named."""
@@ -72,8 +72,11 @@ def results_text(
     or aspects that were not asked, unless it is not wanted. ``paint`` colours the lines for a
     terminal.
     """
-    lines, has_legend = [title_of(adapter), *describe_raw([adapter])], False
-    for block, cells in adapter.sections.items():
+    lines, has_legend = [title_of(adapter)], False
+    if raw := sum(cell.raw for cell in adapter.all_cells):
+        lines.append(read_for(adapter.name, raw))
+    sections = in_sections(adapter.all_cells)
+    for block, cells in sections.items():
         if cells:
             counted = tally(cells)
             tone: Tone = "green" if counted.is_green else "plain"
@@ -86,7 +89,7 @@ def results_text(
     if has_legend and with_legend:
         lines += ["", LEGEND]
     for block in ("documented", "second_turn", "questions", *VARIANT_BLOCKS) if with_losses else ():
-        lines += _losses(adapter, block)
+        lines += _losses(adapter, block, sections[block])
     for loss in adapter.unused_losses:
         lines += ["", f"declared loss {loss}: no cell shows it; delete the declaration"]
     return (
@@ -98,9 +101,8 @@ def closing_text(adapter: AdapterResults) -> str:
     """Return the last lines for a terminal after many findings: the number of red cells, and the
     first finding with its command. "" after few findings.
     """
-    sections = [
-        Findings(adapter.sections[block]) for block in ("documented", "second_turn", "questions")
-    ]
+    rows = in_sections(adapter.all_cells)
+    sections = [Findings(rows[block]) for block in ("documented", "second_turn", "questions")]
     if sum(map(len, sections)) <= FEW_FINDINGS:
         return ""
     cells = [cell for section in sections for cell in section.cells]
@@ -153,8 +155,8 @@ def matrix_lines(cells: Sequence[Row]) -> list[str]:
     return lines
 
 
-def _losses(adapter: AdapterResults, block: str) -> list[str]:
-    findings = Findings(adapter.sections[block])
+def _losses(adapter: AdapterResults, block: str, rows: Sequence[Row]) -> list[str]:
+    findings = Findings(rows)
     if not findings:
         return []
     cells, losses = findings.cells, findings.losses

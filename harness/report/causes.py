@@ -1,9 +1,10 @@
 """Finds what red cells have in common: a property of the wire that all of them share, and that
-cells with a better verdict do not have.
+cells with a better verdict do not have. Chooses the cell that a reader understands first.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,9 +12,8 @@ from typing import Final
 from harness.facts import RED
 from harness.judging.rows import PropertyKind, Row, WireProperty
 from harness.judging.wire_properties import DOCUMENT, EVENTS
+from harness.providers import PROVIDERS
 from harness.stream.printable import plural
-
-from .plainest import plainest_first
 
 Alike = tuple[WireProperty, ...]
 """Properties of which a cell has one: the line ends of a stream of several messages, or of one."""
@@ -313,3 +313,38 @@ def _facts_given(cell: Row) -> set[str]:
 def _is_read(cell: Row) -> bool:
     """Return whether the adapter keeps text or a call of the answer."""
     return "kept" in map(cell.aspects.get, ("text", "calls"))
+
+
+_BROKEN: Final = frozenset({"blocked", "error", "unfinished"})
+"""The aspects of an answer that does not end as its model wanted."""
+_WIRES: Final = {name: place for place, name in enumerate(PROVIDERS)}
+
+
+def plainest_at(cells: Sequence[Row], *, typical: bool = False) -> int:
+    """Return the place of the cell whose answer is complete, is of the first wire of the table of
+    providers, is a stream, and has the fewest aspects and fields. Of equal ones the first. There
+    is at least one cell. ``typical``: it is of the cassette with most of such cells.
+    """
+    ranks = [_rank(cell) for cell in cells]
+    often = Counter((rank, cell.cassette) for rank, cell in zip(ranks, cells, strict=True))
+
+    def how_plain(place: int) -> tuple[object, ...]:
+        cell = cells[place]
+        number = often[ranks[place], cell.cassette] if typical else 0
+        return *ranks[place], -number, len(cell.aspects), len(cell.properties)
+
+    return min(range(len(cells)), key=how_plain)
+
+
+def plainest_first(cells: Sequence[Row]) -> list[Row]:
+    """Return the cells with the plainest one first, and the others in their order."""
+    at = plainest_at(cells)
+    return [cells[at], *cells[:at], *cells[at + 1 :]]
+
+
+def _rank(cell: Row) -> tuple[bool, int, bool]:
+    return (
+        not _BROKEN.isdisjoint(cell.aspects),
+        _WIRES.get(cell.provider, len(_WIRES)),
+        cell.unary,
+    )

@@ -27,7 +27,7 @@ from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Origin
 from harness.stream.printable import excerpt, printable_lines
 
-from .sections import Section
+from .layout import Section
 from .tally import verdict_of
 
 MAX_TEXT: Final = 1000

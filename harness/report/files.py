@@ -15,9 +15,9 @@ from harness.providers import PROVIDERS
 
 from . import render
 from .badges import FOLDER, OPENING
+from .ci import SUMMARY
 from .document import RESULTS, Run, unpack
 from .layout import ReportError, page_name
-from .markdown import NAME as SUMMARY
 
 INDEX: Final = "index.html"
 _SENTENCE: Final = "The run has not finished, so there is no report of it."

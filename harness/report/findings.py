@@ -25,7 +25,6 @@ from .aspect_counts import (
     Findings,
     Loss,
     Square,
-    block_of,
     by_aspect,
     hint_of_all,
     hints_of,
@@ -224,7 +223,7 @@ def cells_by_facts(
     }
     for cell in cells:
         if _is_by_facts(cell.result):
-            groups[cell.name, block_of(cell.result)].cells.append(cell)
+            groups[cell.name, cell.result.section].cells.append(cell)
     return [group for group in groups.values() if group.cells]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -124,7 +124,12 @@ def run_of(document: JudgeResults) -> Run:
         judged=tuple(map(_judged, keys, adapters)),
         skipped=document.skipped,
     )
-    return Run(header, [cell for cells in map(_cells, keys, adapters) for cell in cells])
+    rows = (
+        replace(row, adapter=key)
+        for key, adapter in zip(keys, adapters, strict=True)
+        for row in adapter.all_cells
+    )
+    return Run(header, list(rows))
 
 
 def _judged(key: str, adapter: AdapterResults) -> Judged:
@@ -139,8 +144,3 @@ def _judged(key: str, adapter: AdapterResults) -> Judged:
         adapter.suite,
         adapter.rules,
     )
-
-
-def _cells(key: str, adapter: AdapterResults) -> Iterator[Row]:
-    yield from (replace(row, adapter=key) for row in (*adapter.cells, *adapter.questions))
-    yield from (replace(row, adapter=key, turn="second") for row in adapter.second_turn)

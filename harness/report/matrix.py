@@ -17,13 +17,12 @@ from msgspec.structs import replace as with_fields
 from harness.judging.judge_results import AdapterResults, JudgeResults, encode_results
 from harness.judging.rows import Row, encode_item
 
-from .aspect_counts import BLOCK_MEANINGS, BLOCKS, by_aspect, in_order
+from .aspect_counts import BLOCK_MEANINGS, BLOCKS, by_aspect, in_order, in_sections
 from .badges import FOLDER, judge_badge
 from .findings import Table, TableRow, cells_by_facts, tables
 from .judge_run import JSON, run_of
-from .layout import ReportError
+from .layout import ReportError, placed
 from .pages import index_page
-from .placed import placed
 from .render import fill
 from .tally import tally
 from .text import slug, web_link
@@ -150,7 +149,7 @@ def _check(groups: Mapping[str, Sequence[AdapterResults]], disputes: Sequence[Di
 def _entry(
     version: AdapterResults, folder: str, disputes: tuple[Dispute, ...], place: int
 ) -> MatrixAdapter:
-    sections = {name: cells for name, cells in version.sections.items() if cells}
+    sections = {name: cells for name, cells in in_sections(version.all_cells).items() if cells}
     return MatrixAdapter(
         name=version.name,
         version=version.version,

@@ -10,15 +10,22 @@ from typing import Any, Final
 from harness.judging.rows import VERDICTS, Row, Verdict, VerdictWords
 from harness.stream.printable import excerpt, plural
 
-from .asked import asked_questions
-from .aspect_counts import MAX_SENTENCE, Findings, block_of
+from .asked import asked_questions, questions
+from .aspect_counts import MAX_SENTENCE, Findings
+from .badges import Fingerprint, fingerprint
 from .compare import KINDS, CellChange, ChangeKind, KindWords
 from .document import RESULTS, Header, Named, plan_of
 from .findings import FactsCells, cells_by_facts, finding_groups, tables
-from .fingerprint import Fingerprint, fingerprint
-from .layout import PlacedResult, group_title, page_name
-from .questions import questions
-from .sections import Section, feature_anchor, sections_of, sources_of
+from .layout import (
+    PlacedResult,
+    ReportNames,
+    Section,
+    feature_anchor,
+    group_title,
+    page_name,
+    sections_of,
+    sources_of,
+)
 from .tally import (
     IN_PART,
     NOTHING_COMPARED,
@@ -35,18 +42,6 @@ from .tally import (
     worst,
 )
 from .text import slug
-
-
-@dataclass(frozen=True, slots=True)
-class ReportNames:
-    """The titles in a run, in the order to show: providers and columns by name, the features, and
-    for each adapter its name, its title and its losses.
-    """
-
-    providers: Mapping[str, str]
-    columns: Mapping[str, str]
-    features: Sequence[Named]
-    losses: Sequence[tuple[str, str, Mapping[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +247,7 @@ def _matrix(cells: Sequence[PlacedResult], names: ReportNames) -> dict[str, Any]
     results = [
         cell.result
         for cell in cells
-        if (cell.page if with_case else block_of(cell.result) == "documented")
+        if (cell.page if with_case else cell.result.section == "documented")
     ]
     pairs = {
         (pair.name, name): pair
@@ -479,7 +474,7 @@ def _counted(words: VerdictWords, remarks: Iterable[Remark]) -> str:
     """Return the number of cells with their verdict: ``838 not run``, or ``838 not run (778 on the
     documented wire, 60 in variants)``.
     """
-    blocks = Counter(block_of(cell.result) for remark in remarks for cell in remark.cells)
+    blocks = Counter(cell.result.section for remark in remarks for cell in remark.cells)
     counted = words.counted(blocks.total())
     if blocks.keys() <= {"documented"}:
         return counted

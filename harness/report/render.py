@@ -18,9 +18,9 @@ from harness.stream.events import End
 from harness.stream.printable import excerpt
 
 from .aspect_counts import MEANINGS
+from .badges import WIDTH, legend
 from .compare import KINDS, STEPS
 from .details import DIGEST, MAX_TEXT
-from .fingerprint import WIDTH, legend
 from .tally import IN_PART, ORIGINS
 from .text import (
     LAYER_TITLES,

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from harness.facts import Finding
 from harness.judging.rows import CaseRow
-from harness.report.annotations import MAX_SHOWN, annotation_lines
+from harness.report.ci import MAX_SHOWN, annotation_lines
 
 RED = CaseRow(
     "failed",

@@ -15,8 +15,8 @@ from harness.report.asked import asked_questions
 from harness.report.aspect_counts import Findings
 from harness.report.aspect_text import results_text
 from harness.report.judge_run import compared_runs, merge_results, run_of
+from harness.report.layout import placed
 from harness.report.matrix import matrix_files
-from harness.report.placed import placed
 from tests.support.asked_samples import ASKED, KEPT, UNREAD, judged, row
 from tests.support.report_samples import HEADER, result
 

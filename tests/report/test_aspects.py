@@ -17,11 +17,11 @@ from harness.judging.judge_results import (
 )
 from harness.judging.rows import CaseRow, Evidence, Stream, unjudged
 from harness.report import ReportError, Run, compare_runs, render_index
-from harness.report.aspect_counts import Findings, command_of
+from harness.report.aspect_counts import Findings, command_of, in_sections
 from harness.report.aspect_text import LEGEND, closing_text, results_text
+from harness.report.causes import plainest_first
 from harness.report.compare import ChangeKind, changes_text, count_kinds
 from harness.report.judge_run import compared_runs, merge_results, run_of
-from harness.report.plainest import plainest_first
 from tests.report.page_reader import Page
 from tests.support.aspect_samples import (
     HOSTILE_RESULTS,
@@ -29,6 +29,7 @@ from tests.support.aspect_samples import (
     RESULTS,
     SHOP,
     VARIANT,
+    again,
     cell,
     error,
     red,
@@ -38,7 +39,7 @@ from tests.support.report_samples import HEADER, HOSTILE
 
 
 def test_losses_with_the_same_reason_but_other_values_are_one() -> None:
-    losses = Findings(SHOP.sections["documented"]).losses
+    losses = Findings(in_sections(SHOP.all_cells)["documented"]).losses
     assert [(loss.aspect, loss.verdict, len(loss.cells)) for loss in losses] == [
         ("finish", "wrong", 2),
         ("ids", "lost", 1),
@@ -152,7 +153,7 @@ def test_the_text_has_each_block_and_each_finding() -> None:
 
 
 def test_many_findings_end_with_the_first_one_and_its_command() -> None:
-    assert len(Findings(SHOP.sections["documented"]).losses) == 2
+    assert len(Findings(in_sections(SHOP.all_cells)["documented"]).losses) == 2
     assert "red" not in closing_text(replace(SHOP, second_turn=())), "three findings fit a screen"
     assert closing_text(SHOP).splitlines() == [
         "4 of 5 cells are red.",
@@ -259,14 +260,15 @@ def test_an_error_with_other_cuts_is_another_finding() -> None:
 def test_a_second_turn_that_was_not_asked_is_named_with_the_reason() -> None:
     reason = "there is no final answer for mine; offer an exchange for the later turn"
     unasked = replace(cell(results="not_asked"), verdict="not-run", reason=reason)
-    text = results_text(replace(SHOP, second_turn=(unasked,)))
+    text = results_text(replace(SHOP, second_turn=(again(unasked),)))
     assert "\nSecond turn: no cell was judged, 1 not run\n" in text
     assert f"\n  not run: 1 ({reason})\n" in text
 
 
 def test_the_second_turn_of_a_variant_is_counted_apart() -> None:
     adapter = replace(
-        OTHER, second_turn=(VARIANT, error("it hung", "gemini-api/b", 4, block="variant"))
+        OTHER,
+        second_turn=(again(VARIANT), again(error("it hung", "gemini-api/b", 4, block="variant"))),
     )
     assert not adapter.red
     text = results_text(adapter)
@@ -394,8 +396,8 @@ def test_a_comparison_lists_aspects_that_became_or_were_red() -> None:
 
 
 def test_the_page_of_a_comparison_lists_its_changes() -> None:
-    before = replace(OTHER, cells=(cell(text="kept"),), second_turn=(cell(calls="kept"),))
-    after = replace(OTHER, cells=(cell(text="lost"),), second_turn=(cell(calls="kept"),))
+    before = replace(OTHER, cells=(cell(text="kept"),), second_turn=(again(cell(calls="kept")),))
+    after = replace(OTHER, cells=(cell(text="lost"),), second_turn=(again(cell(calls="kept")),))
     runs = [run_of(JudgeResults((adapter,))) for adapter in (before, after)]
     text = Page(render_index(runs[1], runs[0])).text
     assert "Since the baseline ▼ 1 broken ▲ 0 fixed" in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.judging.rows import (
     VERDICTS,
 )
-from harness.report.fingerprint import fingerprint, legend
+from harness.report.badges import fingerprint, legend
 
 
 def test_a_fingerprint_has_each_feature_at_a_fixed_place() -> None:

@@ -57,6 +57,11 @@ def with_findings(result: ExchangeRow, *findings: Finding) -> ExchangeRow:
     return replace(result, verdict="failed", aspects=verdicts, findings=findings)
 
 
+def again(row: ExchangeRow) -> ExchangeRow:
+    """The row as that of a second turn."""
+    return replace(row, turn="second")
+
+
 def error(
     message: str,
     cassette: str = "gemini-api/d",
@@ -101,7 +106,7 @@ SHOP = AdapterResults(
         error("it never asked"),
         VARIANT,
     ),
-    (cell("gemini-api/c", calls="lost", results="kept"),),
+    (again(cell("gemini-api/c", calls="lost", results="kept")),),
 )
 OTHER = AdapterResults("other", "other:replay", "unknown", cells=(cell(text="kept"),))
 RESULTS = JudgeResults((OTHER, SHOP), (Unjudged("x.yaml", "it is no recording"),))
@@ -139,7 +144,7 @@ HOSTILE_RESULTS = JudgeResults(
             HOSTILE,
             (HOSTILE,),
             (_HOSTILE_CELL, error(HOSTILE, HOSTILE, 2, block="variant", cuts=HOSTILE)),
-            (_HOSTILE_CELL,),
+            (again(_HOSTILE_CELL),),
         ),
     ),
     (Unjudged(HOSTILE, HOSTILE),),
