@@ -24,11 +24,12 @@ from harness.judging.decide import decide
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
 from harness.judging.reading import Reading
+from harness.judging.run import run_plan
 from harness.pipeline.replay import is_answer
 from harness.stream.exchange import Exchange
 from harness.stream.printable import printable, shorten
 
-from .row import Row
+from .row import StreamRow
 from .stream import CapturedStream
 
 MAX_SENTENCE: Final = 400
@@ -68,7 +69,7 @@ class Settings:
     """The numbers of the laws that are also checked."""
 
 
-def judge_batch(batch: Sequence[CapturedStream], settings: Settings) -> list[Row]:
+def judge_batch(batch: Sequence[CapturedStream], settings: Settings) -> list[StreamRow]:
     """Return the verdicts of a batch, in order. A stream that can't be judged gets the verdict
     ``error``.
 
@@ -76,11 +77,12 @@ def judge_batch(batch: Sequence[CapturedStream], settings: Settings) -> list[Row
     """
     adapter = open_adapter(settings.adapter, settings)
     against = open_adapter(settings.against, settings) if settings.against else None
-    rows = _without_secrets([_judge(stream, settings, adapter, against) for stream in batch])
+    items = [StreamItem(stream, settings, against) for stream in batch]
+    rows = _without_secrets([*run_plan(items, [adapter])])
     return list(map(_shortened, rows))
 
 
-def _without_secrets(rows: list[Row]) -> list[Row]:
+def _without_secrets(rows: list[StreamRow]) -> list[StreamRow]:
     """Return the rows, with the secrets in their free texts masked. Most batches have no secret,
     and are read once. In other batches, each row is masked separately, so that it does not depend
     on its batch.
@@ -91,7 +93,7 @@ def _without_secrets(rows: list[Row]) -> list[Row]:
     return [_masked(row, guard) for row in rows]
 
 
-def _shortened(row: Row) -> Row:
+def _shortened(row: StreamRow) -> StreamRow:
     """Return the row with a printable sentence and group of limited size. It has no secrets any
     more, because a part of a secret may not be recognized.
     """
@@ -101,11 +103,11 @@ def _shortened(row: Row) -> Row:
     return with_fields(row, **dict(zip(("sentence", "group"), texts, strict=True)))
 
 
-def _free_texts(row: Row) -> list[str]:
+def _free_texts(row: StreamRow) -> list[str]:
     return [getattr(row, name) or "" for name in _FREE]
 
 
-def _masked(row: Row, guard: Mask) -> Row:
+def _masked(row: StreamRow, guard: Mask) -> StreamRow:
     texts = zip(_FREE, guard.texts(_free_texts(row)), strict=True)
     return with_fields(row, **{name: text for name, text in texts if text})
 
@@ -123,40 +125,48 @@ def open_adapter(target: Target, settings: Settings) -> Adapter:
     return replace(adapter, losses=(*adapter.losses, *read_losses(target.losses)))
 
 
-def _judge(
-    stream: CapturedStream, settings: Settings, adapter: Adapter, against: Adapter | None
-) -> Row:
-    exchange = stream.exchange
-    blank = Row(
-        id=printable(stream.id),
-        source=printable(stream.source),
-        adapter=settings.adapter.name,
-        version=settings.adapter.version,
-        against=settings.against.title if settings.against else "",
-        verdict="error",
-    )
-    if exchange is None:
-        word = "not-run" if stream.skipped else "error"
-        return with_fields(blank, verdict=word, sentence=stream.fault, group=stream.group)
-    try:
-        blank = with_fields(blank, **_description(exchange))
-        if not is_answer(exchange, exchange.provider):
-            return with_fields(
-                blank, verdict="not-run", sentence="the exchange has no answer of a model"
-            )
-        options = RunOptions(cassette=stream.id, provider=exchange.provider)
-        reading = Reading(exchange, options)
-        judged = compare_exchange(reading, adapter, cassette=stream.id)
-        if judged.red:
-            judged = with_variants(judged, reading)
-        verdict = _verdict(blank, reading, adapter, judged)
-        if against is not None and not judged.error:
-            before = compare_exchange(reading, against, cassette=stream.id)
-            verdict = _compared(verdict, judged, before)
-        return _with_laws(verdict, stream, adapter, settings.laws) if settings.laws else verdict
-    except Exception as error:  # noqa: BLE001  # one stream must not end a sweep of millions
-        kind = f"the row crashed: {type(error).__name__}"
-        return with_fields(blank, sentence=f"{kind}: {error}", group=kind)
+@dataclass(frozen=True, slots=True)
+class StreamItem:
+    """A stream to judge, also with the adapter of a baseline."""
+
+    stream: CapturedStream
+    settings: Settings
+    against: Adapter | None
+
+    def judge(self, adapter: Adapter) -> StreamRow:
+        """Return its row."""
+        stream, settings, against = self.stream, self.settings, self.against
+        exchange = stream.exchange
+        blank = StreamRow(
+            id=printable(stream.id),
+            source=printable(stream.source),
+            adapter=settings.adapter.name,
+            version=settings.adapter.version,
+            against=settings.against.title if settings.against else "",
+            verdict="error",
+        )
+        if exchange is None:
+            word = "not-run" if stream.skipped else "error"
+            return with_fields(blank, verdict=word, sentence=stream.fault, group=stream.group)
+        try:
+            blank = with_fields(blank, **_description(exchange))
+            if not is_answer(exchange, exchange.provider):
+                return with_fields(
+                    blank, verdict="not-run", sentence="the exchange has no answer of a model"
+                )
+            options = RunOptions(cassette=stream.id, provider=exchange.provider)
+            reading = Reading(exchange, options)
+            judged = compare_exchange(reading, adapter, cassette=stream.id)
+            if judged.red:
+                judged = with_variants(judged, reading)
+            verdict = _verdict(blank, reading, adapter, judged)
+            if against is not None and not judged.error:
+                before = compare_exchange(reading, against, cassette=stream.id)
+                verdict = _compared(verdict, judged, before)
+            return _with_laws(verdict, stream, adapter, settings.laws) if settings.laws else verdict
+        except Exception as error:  # noqa: BLE001  # one stream must not end a sweep of millions
+            kind = f"the row crashed: {type(error).__name__}"
+            return with_fields(blank, sentence=f"{kind}: {error}", group=kind)
 
 
 def _description(exchange: Exchange) -> Mapping[str, object]:
@@ -167,7 +177,7 @@ def _description(exchange: Exchange) -> Mapping[str, object]:
     if model is None and (match := _MODEL.search(body)):
         model = printable(match[1].decode("utf-8", "replace"))
     return {
-        "provider": exchange.provider,
+        "provider": exchange.provider or "",
         "model": model,
         "status": exchange.status,
         "end": exchange.end,
@@ -175,7 +185,9 @@ def _description(exchange: Exchange) -> Mapping[str, object]:
     }
 
 
-def _verdict(blank: Row, reading: Reading, adapter: Adapter, judged: ExchangeJudgement) -> Row:
+def _verdict(
+    blank: StreamRow, reading: Reading, adapter: Adapter, judged: ExchangeJudgement
+) -> StreamRow:
     aspects = {str(aspect): finding.verdict for aspect, finding in judged.aspects.items()}
     decision = decide(judged.findings)
     row = with_fields(blank, aspects=aspects, verdict=decision.verdict, sentence=decision.reason)
@@ -198,7 +210,9 @@ def _first_layer(reading: Reading, adapter: Adapter, judged: ExchangeJudgement) 
     return "events" if judged.red[0] in events.red else "payloads"
 
 
-def _compared(verdict: Row, judged: ExchangeJudgement, before: ExchangeJudgement) -> Row:
+def _compared(
+    verdict: StreamRow, judged: ExchangeJudgement, before: ExchangeJudgement
+) -> StreamRow:
     """Return the verdict with the aspects that differ from those of a baseline. An aspect with the
     baseline's verdict *not asked* is counted as not kept.
     """
@@ -220,7 +234,9 @@ def _compared(verdict: Row, judged: ExchangeJudgement, before: ExchangeJudgement
     )
 
 
-def _with_laws(verdict: Row, stream: CapturedStream, adapter: Adapter, laws: Sequence[int]) -> Row:
+def _with_laws(
+    verdict: StreamRow, stream: CapturedStream, adapter: Adapter, laws: Sequence[int]
+) -> StreamRow:
     """Return the verdict with the verdicts of the checked laws. A broken law fails the row."""
     results = dict(_law_results(stream, adapter, laws))
     broken = [

@@ -14,7 +14,7 @@ from harness.facts import ASPECTS
 from harness.stream.printable import printable, shorten
 
 from .files import Folder, open_file
-from .row import Row
+from .row import COLUMNS, StreamRow
 from .summary import Summary
 
 SUMMARY_KEY: Final = b"harness.summary"
@@ -23,7 +23,7 @@ BLOCK: Final = 4096
 """The number of rows that are encoded at a time."""
 
 
-def write_part(name: str, rows: Iterable[Row], folder: Folder) -> Summary:
+def write_part(name: str, rows: Iterable[StreamRow], folder: Folder) -> Summary:
     """Write the file of one part. Returns the summary of its rows."""
     from pyarrow import parquet  # the extra
 
@@ -39,7 +39,7 @@ def write_part(name: str, rows: Iterable[Row], folder: Folder) -> Summary:
     return summary
 
 
-def _written(rows: Sequence[Row]) -> tuple[Sequence[Row], Any]:
+def _written(rows: Sequence[StreamRow]) -> tuple[Sequence[StreamRow], Any]:
     """Return the rows and their table. A row with a value that no column can have becomes an error
     with the reason.
     """
@@ -55,7 +55,7 @@ def _written(rows: Sequence[Row]) -> tuple[Sequence[Row], Any]:
             table_of([row])
         except faults as error:
             kind = type(error).__name__
-            rows[place] = Row(
+            rows[place] = StreamRow(
                 id=printable(row.id),
                 source=printable(row.source),
                 adapter=row.adapter,
@@ -83,16 +83,16 @@ def schema() -> Any:
         "digest": pa.string(),
         **dict.fromkeys(("variants", "worse", "better"), pa.list_(pa.string())),
     }
-    return pa.schema([(name, kinds.get(name, word)) for name in Row.__struct_fields__])
+    return pa.schema([(name, kinds.get(name, word)) for name in COLUMNS])
 
 
-def table_of(rows: Sequence[Row]) -> Any:
+def table_of(rows: Sequence[StreamRow]) -> Any:
     """Return the rows as a table of Arrow."""
     import pyarrow as pa  # the extra
 
-    columns: dict[str, Any] = {
-        name: [getattr(row, name) for row in rows] for name in Row.__struct_fields__
-    }
+    columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
+    for name in ("provider", "end"):
+        columns[name] = [value or None for value in columns[name]]
     columns["laws"] = [list(laws.items()) for laws in columns["laws"]]
     aspects = [
         pa.array([row.aspects.get(aspect) for row in rows], pa.string()) for aspect in ASPECTS

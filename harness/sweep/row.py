@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Struct
+from msgspec import field
 
-from harness.judging.rows import Verdict
+from harness.judging.rows import Row
 
 
-class Row(Struct, frozen=True, kw_only=True):
-    """The result of one stream and one adapter. `COLUMNS` describes the fields."""
+class StreamRow(Row, frozen=True, kw_only=True, tag="stream"):
+    """The row of a captured stream. `COLUMNS` describes those of its fields that are in the output
+    of a sweep.
+    """
 
     id: str
     source: str
-    adapter: str
     version: str
-    provider: str | None = None
     model: str | None = None
     status: int | None = None
-    end: str | None = None
-    verdict: Verdict
-    aspects: dict[str, str] = {}
-    laws: dict[str, str] = {}
+    end: str = ""
+    laws: dict[str, str] = field(default_factory=dict)
     layer: str = ""
     group: str = ""
     sentence: str = ""
-    variants: tuple[str, ...] = ()
     digest: str = ""
     against: str = ""
     worse: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from .engines import Engine, WorkerLost
 from .files import UNFINISHED, Folder
 from .output import read_summary, write_part
 from .parts import InputPart, batches, plan
-from .row import Row
+from .row import StreamRow
 from .stream import CapturedStream, SweepError
 from .summary import Summary
 
@@ -126,7 +126,7 @@ def _relieve_collector() -> None:
     collect_seldom()
 
 
-def _rows(part: InputPart, settings: Settings) -> Iterator[Row]:
+def _rows(part: InputPart, settings: Settings) -> Iterator[StreamRow]:
     try:
         for batch in batches(part):
             yield from judge_batch(batch, settings)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from .row import Row
+from .row import StreamRow
 
 EXAMPLES: Final = 3
 """The number of rows that are kept as examples of a reason. They are the first by id, in any order
@@ -64,14 +64,14 @@ class Summary(Struct):
         return not {"passed", "failed"}.isdisjoint((*self.verdicts, *laws))
 
     @classmethod
-    def of(cls, verdicts: Iterable[Row]) -> Summary:
+    def of(cls, verdicts: Iterable[StreamRow]) -> Summary:
         """Return the summary of rows."""
         summary = cls()
         for verdict in verdicts:
             summary.add(verdict)
         return summary
 
-    def add(self, verdict: Row) -> None:
+    def add(self, verdict: StreamRow) -> None:
         """Count one row."""
         self.rows += 1
         self.red += verdict.red

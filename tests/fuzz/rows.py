@@ -20,7 +20,7 @@ from typing import Any, Final
 from harness.providers import PROVIDERS
 from harness.sweep.contract import Settings, Target, judge_batch
 from harness.sweep.parts import stream_of_line
-from harness.sweep.row import Row
+from harness.sweep.row import StreamRow
 
 BATCH: Final = 500
 SETTINGS: Final = Settings(Target("art", "art", "1"), timeout=30.0)
@@ -125,7 +125,7 @@ def fuzzed_lines(seed: int, count: int) -> Iterator[bytes]:
         yield line
 
 
-def judged(lines: list[bytes]) -> list[Row]:
+def judged(lines: list[bytes]) -> list[StreamRow]:
     """The rows of verdicts for these lines."""
     streams = [stream_of_line(line, f"fuzzed:{at}") for at, line in enumerate(lines, 1)]
     return judge_batch(streams, SETTINGS)

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from harness.report.sweep_page import MOST_REASONS, page_values, sweep_page
 from harness.sweep.contract import Settings, Target
-from harness.sweep.row import Row
+from harness.sweep.row import StreamRow
 from harness.sweep.summary import Summary
 
 SETTINGS = Settings(Target("shop:replay", "shop", "2.1"))
 
 
-def row(number: int, **fields: object) -> Row:
+def row(number: int, **fields: object) -> StreamRow:
     blank = {
         "id": f"s{number}",
         "source": f"day.parquet:{number}",
@@ -22,10 +22,10 @@ def row(number: int, **fields: object) -> Row:
         "verdict": "passed",
         "aspects": {"text": "kept", "media": "not_carried"},
     }
-    return Row(**blank | fields)  # type: ignore[arg-type]  # the fields of a test
+    return StreamRow(**blank | fields)  # type: ignore[arg-type]  # the fields of a test
 
 
-def lost(number: int, sentence: str = "text lost: it is <b>gone</b>") -> Row:
+def lost(number: int, sentence: str = "text lost: it is <b>gone</b>") -> StreamRow:
     return row(number, verdict="failed", aspects={"text": "lost"}, sentence=sentence, layer="facts")
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.facts import AspectVerdict
 from harness.judging.rows import Verdict
 from harness.sweep.diff import SweepDifferences, compare_sweeps
 from harness.sweep.files import Folder
 from harness.sweep.output import write_part
-from harness.sweep.row import Row
+from harness.sweep.row import StreamRow
 from harness.sweep.stream import SweepError
 from tests.support.captured import need_scale
 
@@ -23,10 +24,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def verdict(
-    name: str, word: Verdict = "passed", *, model: str = "m", digest: str = "", **aspects: str
-) -> Row:
+    name: str,
+    word: Verdict = "passed",
+    *,
+    model: str = "m",
+    digest: str = "",
+    **aspects: AspectVerdict,
+) -> StreamRow:
     sentence = f"{word}: {name}" if word != "passed" else ""
-    return Row(
+    return StreamRow(
         id=name,
         source=f"day:{name}",
         adapter="x",
@@ -40,7 +46,7 @@ def verdict(
     )
 
 
-def compared(before: Sequence[Row], after: Sequence[Row]) -> SweepDifferences:
+def compared(before: Sequence[StreamRow], after: Sequence[StreamRow]) -> SweepDifferences:
     for folder, rows in (("a", before), ("b", after)):
         half = len(rows) // 2
         write_part("1.parquet", rows[:half], Folder(folder))

@@ -26,7 +26,7 @@ from harness.sweep.engines import Engine, Report, RunPart, WorkerLost, engine_na
 from harness.sweep.files import Folder
 from harness.sweep.output import read_summary
 from harness.sweep.parts import InputPart, batches
-from harness.sweep.row import Row
+from harness.sweep.row import StreamRow
 from harness.sweep.run import MANIFEST, SUFFIX, Sweep, file_of, plan_sweep, run_sweep
 from harness.sweep.stream import SweepError
 from harness.sweep.summary import Summary
@@ -57,18 +57,21 @@ def planned(settings: Settings = OWN, source: str = "day.jsonl") -> Sweep:
     return plan_sweep([source], settings, OUT)
 
 
-def written_rows() -> list[Row]:
+def written_rows() -> list[StreamRow]:
     names = [name for name in OUT.names() if name.endswith(SUFFIX)]
     return sorted((row for name in names for row in read_rows(name)), key=lambda row: row.id)
 
 
-def read_rows(name: str) -> Iterator[Row]:
+def read_rows(name: str) -> Iterator[StreamRow]:
     """The rows of a finished file, without the aspects that have no verdict."""
     from pyarrow.parquet import read_table  # the extra
 
     for values in read_table(OUT.at(name)).to_pylist():
+        values = {name: value for name, value in values.items() if value is not None}
         aspects = {aspect: word for aspect, word in values["aspects"].items() if word}
-        yield msgspec.convert({**values, "aspects": aspects, "laws": dict(values["laws"])}, Row)
+        yield msgspec.convert(
+            {**values, "aspects": aspects, "laws": dict(values["laws"])}, StreamRow
+        )
 
 
 def test_each_part_becomes_one_file_with_its_rows() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from harness.sweep import summary as module
-from harness.sweep.row import Row
+from harness.sweep.row import StreamRow
 from harness.sweep.summary import EXAMPLES, Summary
 
 
-def lost(number: int, sentence: str = "text lost: the wire has 3", group: str = "") -> Row:
-    return Row(
+def lost(number: int, sentence: str = "text lost: the wire has 3", group: str = "") -> StreamRow:
+    return StreamRow(
         id=f"s{number}",
         source=f"day:{number}",
         adapter="a",
@@ -28,7 +28,7 @@ def lost(number: int, sentence: str = "text lost: the wire has 3", group: str = 
 
 
 def test_every_count_of_a_row() -> None:
-    variant = Row(
+    variant = StreamRow(
         id="v",
         source="day:9",
         adapter="a",
