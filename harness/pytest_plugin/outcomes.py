@@ -14,6 +14,7 @@ import pytest
 from .failures import Gap, HarnessFailure
 
 if TYPE_CHECKING:
+    from harness.judging.rows import Row
     from harness.project.update import Filled
 
 FILL: Final = "harness_fill"
@@ -53,7 +54,7 @@ class _Collector:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.encoded: dict[str, str] = {}  # by the id of the item, because an item may run again
+        self.rows: dict[str, Row] = {}  # by the id of the item, because an item may run again
         self.unread: dict[str, str] = {}  # the problem of a spec → the path of the spec
         self.unshown: list[str] = []
         self.plan: dict[str, None] = {}  # the ids of the selected items that can be cells
@@ -61,8 +62,8 @@ class _Collector:
         self.stopped = ENDED
         self.fills: dict[str, str] = {}  # the encoded proposals, by the id of the item
         self.filled: dict[str, Filled] = {}
-        self.unreached: dict[str, str] = {}  # the encoded results of the cells that have a gap
-        self.reruns: dict[str, str] = {}  # the results of items that a plugin runs again, by id
+        self.unreached: dict[str, Row] = {}  # the rows of the cells that have a gap
+        self.reruns: dict[str, Row] = {}  # the rows of items that a plugin runs again, by id
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Mark an earlier report, because the run may end before it can write its own."""
@@ -92,10 +93,14 @@ class _Collector:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         encoded = getattr(report, RESULT, None)
         outcome: str = report.outcome  # plugins have further ones
-        if outcome == "rerun" and encoded is not None:
-            self.reruns.setdefault(report.nodeid, encoded)
-        elif encoded is not None:
-            self.encoded[report.nodeid] = encoded
+        if encoded is not None:
+            from harness.judging.rows import decode
+
+            (row,) = decode(encoded.encode())
+            if outcome == "rerun":
+                self.reruns.setdefault(report.nodeid, row)
+                return
+            self.rows[report.nodeid] = row
             if fill := getattr(report, FILL, None):
                 self.fills[report.nodeid] = fill
         elif report.nodeid in self.plan and not report.passed:
@@ -124,9 +129,9 @@ class _Collector:
             from .summary import with_rerun
 
             for nodeid, first in self.reruns.items():
-                if nodeid in self.encoded:
-                    self.encoded[nodeid] = with_rerun(self.encoded[nodeid], first)
-        ids = [nodeid for nodeid in self.plan if nodeid not in self.encoded]
+                if nodeid in self.rows:
+                    self.rows[nodeid] = with_rerun(self.rows[nodeid], first)
+        ids = [nodeid for nodeid in self.plan if nodeid not in self.rows]
         gaps = {nodeid: self._gap_of(nodeid, session) for nodeid in ids}
         if gaps:
             from .summary import unreached
@@ -137,11 +142,11 @@ class _Collector:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         declared = ("harness_losses", "harness_known_failing")
         strict = self.config.getoption("--harness-strict")
-        if self.encoded and (strict or any(self.config.getini(name) for name in declared)):
+        if self.rows and (strict or any(self.config.getini(name) for name in declared)):
             from .summary import is_whole, unshown, unused
 
             whole = all_reached and is_whole(session)
-            self.unshown = unshown(self.encoded.values()) if whole else []
+            self.unshown = unshown(self.rows.values()) if whole else []
             if whole and strict:
                 self.unshown += unused(self.config)
             if self.unshown and session.exitstatus == pytest.ExitCode.OK:
@@ -157,22 +162,22 @@ class _Collector:
         fills = {nodeid: self.fills[nodeid] for nodeid in self.plan if nodeid in self.fills}
         self.filled = write_all(fills)
         for nodeid, filled in self.filled.items():
-            self.encoded[nodeid] = with_filled(self.encoded[nodeid], filled)
+            self.rows[nodeid] = with_filled(self.rows[nodeid], filled)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> None:
         wanted = self.config.getoption("--harness-report")
-        if self.encoded or self.unreached or self.unread or wanted:
+        if self.rows or self.unreached or self.unread or wanted:
             from harness.report import Unread
 
             from .summary import write_summary
 
-            encoded = [*self.encoded.values(), *self.unreached.values()]
+            rows = [*self.rows.values(), *self.unreached.values()]
             unread = [Unread(spec, problem) for problem, spec in self.unread.items()]
             filled = list(self.filled.values())
-            write_summary(terminalreporter, encoded, unread, self.unshown, filled)
+            write_summary(terminalreporter, rows, unread, self.unshown, filled)
         selected = self.config.getini("harness_specs") or self.config.getoption("--harness-dialect")
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and selected:
             from .summary import explain_nothing

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import mask
 from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.judge import NOTHING_EXPECTED
-from harness.judging.rows import VERDICTS, CaseRow, Row, decode, encode, ended, unjudged
+from harness.judging.rows import VERDICTS, CaseRow, Row, ended, unjudged
 from harness.judging.rules import RULES
 from harness.project.folders import yaml_files
 from harness.project.identity import commit_of, project_name
@@ -44,12 +44,9 @@ from .project import project_of
 RERUN: Final = "passed only when it ran again"
 
 
-def unshown(encoded: Iterable[str]) -> list[str]:
-    """Return a sentence for each declared loss and known failure that no cell of the results
-    shows.
-    """
-    results = _decode(encoded)
-    return [*unshown_losses(results), *fixed_failures(results)]
+def unshown(rows: Collection[Row]) -> list[str]:
+    """Return a sentence for each declared loss and known failure that no row shows."""
+    return [*unshown_losses(rows), *fixed_failures(rows)]
 
 
 def unused(config: pytest.Config) -> list[str]:
@@ -74,13 +71,9 @@ def is_whole(session: pytest.Session) -> bool:
     return all(any(folder.is_relative_to(path) for path in named) for folder in folders)
 
 
-def _decode(encoded: Iterable[str]) -> list[Row]:
-    return [result for text in encoded for result in decode(text.encode())]
-
-
 def write_summary(
     terminal: pytest.TerminalReporter,
-    encoded: Iterable[str],
+    results: list[Row],
     unread: Sequence[Unread],
     unshown: Sequence[str],
     filled: Sequence[Filled],
@@ -88,7 +81,7 @@ def write_summary(
     """Print the summary, the specs that could not be read, the losses and known failures that no
     cell shows, and the filled expectations. Write the report if an option requests it.
     """
-    config, results = terminal.config, _decode(encoded)
+    config = terminal.config
     terminal.section("Gemini conformance")
     terminal.write(masked(summary(results, unread, _written(filled))))
     for line in unread:
@@ -190,34 +183,24 @@ def _judged_adapter(name: str, target: str, version: str, day: str) -> Judged:
     return Judged(name, target=target, version=version, day=day, rules=RULES)
 
 
-def with_filled(encoded: str, filled: Filled) -> str:
-    """Return the encoded result of a cell after its value was written, or could not be written."""
-    changes: dict[str, Any] = {"reason": f"written to {filled.file}; `harness review` shows it"}
+def with_filled(row: Row, filled: Filled) -> Row:
+    """Return the row of a cell after its value was written, or could not be written."""
     if filled.fault:
-        changes = {"verdict": "error", "reason": f"nothing could be {filled.verb}: {filled.fault}"}
-    return encode([replace(result, **changes) for result in _decode([encoded])]).decode()
+        return ended(row, "error", f"nothing could be {filled.verb}: {filled.fault}")
+    return replace(row, reason=f"written to {filled.file}; `harness review` shows it")
 
 
-def with_rerun(encoded: str, first: str) -> str:
-    """Return the encoded result of a cell that a plugin ran again. A passed one says so.
-    ``first``: the encoded result of its first run.
+def with_rerun(row: Row, first: Row) -> Row:
+    """Return the row of a cell that a plugin ran again. A passed one says so. ``first``: the row of
+    its first run.
     """
-    reasons = [
-        result.reason or next((each.sentence for each in result.findings), result.verdict)
-        for result in _decode([first])
-    ]
-    return encode(
-        [
-            replace(result, reason=f"{RERUN}; the first run was red: {reason}")
-            if result.verdict == "passed"
-            else result
-            for result, reason in zip(_decode([encoded]), reasons, strict=True)
-        ]
-    ).decode()
+    reason = first.reason or next((each.sentence for each in first.findings), first.verdict)
+    passed = f"{RERUN}; the first run was red: {reason}"
+    return replace(row, reason=passed) if row.verdict == "passed" else row
 
 
-def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, str]:
-    """Return the encoded results of the cells with these ids, which have no other result, by their
+def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, Row]:
+    """Return the rows of the cells with these ids, which have no other result, by their
     ids. An id that is not of a cell has none. A worker of pytest-xdist collects the items, and the
     controller knows only their ids: so the cell of an id is looked up in its file, with and without
     workers.
@@ -225,7 +208,7 @@ def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, str]:
     by_file: dict[str, list[str]] = {}
     for nodeid in gaps:
         by_file.setdefault(nodeid.partition("::")[0], []).append(nodeid)
-    results = {}
+    results: dict[str, Row] = {}
     for file, ids in by_file.items():
         path = Path(os.path.normpath(config.rootpath / file))
         try:
@@ -244,7 +227,7 @@ def unreached(config: pytest.Config, gaps: Mapping[str, Gap]) -> dict[str, str]:
                 blank = replace(kind.blank(cell, config), command=command)
             reason, skipped = gaps[nodeid]
             result = ended(blank, "not-run", reason) if skipped else unjudged(blank, reason)
-            results[nodeid] = encode([mask().value(result)]).decode()
+            results[nodeid] = mask().value(result)
     return results
 
 
