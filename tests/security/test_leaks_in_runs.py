@@ -187,7 +187,7 @@ def test_the_name_of_a_spec_shows_no_secret(pytester: pytest.Pytester, text: str
     assert "specs/a-REDACTED" in masked
     assert not shown(masked)
     listed = pytester.runpytest_inprocess("--collect-only", "specs").stdout.str()
-    assert "SpecFile a-REDACTED" in listed or text != CASE
+    assert "RowFile a-REDACTED" in listed or text != CASE
     assert not shown(listed)
 
 
