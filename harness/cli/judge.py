@@ -47,8 +47,8 @@ from harness.judging.judge_results import (
     encode_results,
 )
 from harness.judging.rows import ResultsError, Row, RowKind, encode_item
-from harness.judging.run import Item, run_plan, shown_only, unused
 from harness.judging.rules import RULES
+from harness.judging.run import Item, run_plan, shown_only, unused
 from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, losses_of, specs_of
 from harness.project.corpus import choose, corpus_folder, fetched, read_lock
