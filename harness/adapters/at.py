@@ -5,7 +5,7 @@ a line for programs.
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
 from urllib.parse import urlsplit
@@ -63,16 +63,6 @@ class Question:
     """
     cancel: bool = False
     """Whether the user cancels after the first event of the answer."""
-
-
-def unread_wire(question: Question, providers: Collection[str]) -> str:
-    """Return the reason to skip a question of a wire that an adapter does not read, or ""."""
-    chosen = choose_provider(question.exchange, question.options.provider)
-    # a case may name the provider gemini for a cassette of code-assist
-    for wire in (chosen, question.exchange.provider or chosen):
-        if wire not in providers:
-            return f"another wire; it reads {', '.join(providers)}"
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,38 +176,30 @@ class At:
 
 def at_of(question: Question) -> At:
     """Return the argument ``at`` for a question."""
-    exchange, words = question.exchange, question.words
-    known = with_streamed(exchange)
-    asked = _asked(exchange, question.options)
-    words = question.words or _recorded_words(asked, question.turn)
-    is_asked = question.words is not None
+    return at_of_line(fields_of(question), question.exchange)
+
+
+def at_of_line(line: Words, exchange: Exchange) -> At:
+    """Return the argument ``at`` with the fields of a line. ``exchange``: the recorded one."""
     read: set[str] = set()
+    tools = ((tool["name"], tool["parameters"], tool["description"]) for tool in line["tools"])
+    mappings: Words = {
+        name: ReadValues(name, line[name], read) for name in ("settings", "thinking", "google")
+    }
+    same = ("system", "messages", "choice", "turns", "stored", "cancel", "say")
     return At(
-        question.base_url,
-        words["model"] or known.model or MODEL,
-        bool(known.streamed),
-        (last_text(words["messages"]) if is_asked else asked.last_text if asked else "") or PROMPT,
-        _asked_tools(words) if is_asked else _tools(known, asked, question.options),
+        line["base_url"],
+        line["model"],
+        line["stream"],
+        line["prompt"],
+        tuple(Tool(*tool) for tool in tools),
         exchange,
-        _asked_server_tools(words, exchange.provider)
-        if is_asked
-        else server_tools(exchange.request.body)
-        if exchange.request
-        else (),
-        bool(words["thinking"].get("shown"))
-        if is_asked
-        else _has_thoughts(exchange, asked, question.options),
-        system=words["system"],
-        messages=words["messages"],
-        choice=words["choice"],
-        output=_output(words["output"]),
-        settings=ReadValues("settings", words["settings"], read),
-        thinking=ReadValues("thinking", words["thinking"], read),
-        google=ReadValues("google", words["google"], read),
-        turns=words["turns"],
-        stored=words["stored"],
-        cancel=question.cancel,
-        _results=Results(lambda: _facts(exchange, question.options)),
+        tuple(line["server_tools"]),
+        line["thoughts"],
+        output=_output(line["output"]),
+        **{name: line[name] for name in same},
+        **mappings,
+        _results=Results(lambda: _facts(exchange, line["provider"])),
         _read=read,
     )
 
@@ -247,15 +229,6 @@ def last_text(messages: Sequence[Words]) -> str:
         if text := "".join(part for part in message.get("user", ()) if isinstance(part, str)):
             return text
     return ""
-
-
-def _asked_tools(words: Words) -> tuple[Tool, ...]:
-    """Return the functions of a question. A tool of the provider has no name."""
-    return tuple(
-        Tool(tool["name"], tool["parameters"], tool["description"])
-        for tool in words["tools"]
-        if "name" in tool
-    )
 
 
 def _asked_server_tools(words: Words, provider: str | None) -> tuple[Mapping[str, Any], ...]:
@@ -292,71 +265,98 @@ def _asked(exchange: Exchange, options: RunOptions) -> Prompt | None:
     return provider.read_request(exchange.request.body)
 
 
-def _tools(exchange: Exchange, asked: Prompt | None, options: RunOptions) -> tuple[Tool, ...]:
-    if asked is not None:
-        return tuple(
-            Tool(tool.name, json_schema(tool.parameters) or dict(OPEN_OBJECT), tool.description)
-            for tool in declared_tools(asked)
-        )
-    return tuple(
-        Tool(name, dict(OPEN_OBJECT)) for name in dict.fromkeys(_called(exchange, options))
-    )
+def _tools(exchange: Exchange, asked: Prompt | None, provider: str | None) -> list[Words]:
+    """Return the functions of the recorded request; without one, those that the answer calls."""
+    if asked is None:
+        called = dict.fromkeys(_called(exchange, provider))
+        return [_tool(name, dict(OPEN_OBJECT)) for name in called]
+    return [
+        _tool(tool.name, json_schema(tool.parameters) or dict(OPEN_OBJECT), tool.description)
+        for tool in declared_tools(asked)
+    ]
 
 
-def _has_thoughts(exchange: Exchange, asked: Prompt | None, options: RunOptions) -> bool:
+def _tool(name: str, parameters: Any, description: str = "") -> Words:
+    return {"name": name, "description": description, "parameters": parameters}
+
+
+def _has_thoughts(exchange: Exchange, asked: Prompt | None, provider: str | None) -> bool:
     if asked is not None:
         reasoning = asked.reasoning  # an omitted thought of Anthropic has a signature
         return bool(reasoning and (reasoning.shown or reasoning.mode in ("on", "adaptive")))
-    return bool(_facts(exchange, options).thoughts)
+    return bool(_facts(exchange, provider).thoughts)
 
 
-def _called(exchange: Exchange, options: RunOptions) -> list[str]:
+def _called(exchange: Exchange, provider: str | None) -> list[str]:
     """Return the names of the tools that a recorded answer calls."""
-    return [name for name, _ in _facts(exchange, options).calls if name]
+    return [name for name, _ in _facts(exchange, provider).calls if name]
 
 
-def _facts(exchange: Exchange, options: RunOptions) -> Facts:
-    return PROVIDERS[choose_provider(exchange, options.provider)].facts(exchange)
+def _facts(exchange: Exchange, provider: str | None) -> Facts:
+    return PROVIDERS[choose_provider(exchange, provider)].facts(exchange)
 
 
-def line_of(question: Question, number: int) -> dict[str, Any]:
+def fields_of(question: Question) -> Words:
+    """Return the fields of a question as JSON data: those of `At`, if it has a ``base_url``, and
+    the ones that every adapter gets.
+    """
+    options, exchange = question.options, question.exchange
+    provider = options.provider or exchange.provider
+    known = with_streamed(exchange)
+    asked = _asked(exchange, options)
+    words = question.words or _recorded_words(asked, question.turn)
+    if question.words is not None:
+        prompt = last_text(words["messages"])
+        tools = [
+            _tool(tool["name"], tool["parameters"], tool["description"])
+            for tool in words["tools"]  # a tool of the provider has no name
+            if "name" in tool
+        ]
+        server = _asked_server_tools(words, exchange.provider)
+        thoughts = bool(words["thinking"].get("shown"))
+    else:
+        prompt = asked.last_text if asked else ""
+        tools = _tools(known, asked, options.provider)
+        server = server_tools(exchange.request.body) if exchange.request else ()
+        thoughts = _has_thoughts(exchange, asked, options.provider)
+    return {
+        **words,
+        "turn": question.turn,
+        "provider": provider,
+        "base_url": question.base_url,
+        "model": words["model"] or known.model or MODEL,
+        "stream": bool(known.streamed),
+        "prompt": prompt or PROMPT,
+        "tools": tools,
+        "server_tools": server,
+        "thoughts": thoughts,
+        "say": SAY,
+        "cancel": question.cancel,
+    }
+
+
+def line_of(question: Question, number: int) -> Words:
     """Return the line that a program gets for a question. If there is a ``base_url``, the line has
     the fields of `At`, otherwise the recorded exchange, with bytes in base64.
     """
-    options = question.options
-    line = {
-        "id": number,
-        "turn": question.turn,
-        "case": options.case,
-        "context": options.context,
-        "provider": options.provider or question.exchange.provider,
-    }
+    options, exchange = question.options, question.exchange
+    line = {"id": number, "case": options.case, "context": options.context}
     if not question.base_url:
-        known = with_streamed(question.exchange)
-        return {**line, "stream": known.streamed, "exchange": to_builtins(known)}
-    at = at_of(question)
-    request = question.exchange.request
-    calls = _called(question.exchange, options)
-    recorded = _asked(question.exchange, options)
-    words = question.words or _recorded_words(recorded, question.turn)
+        known = with_streamed(exchange)
+        return {
+            **line,
+            "turn": question.turn,
+            "provider": options.provider or exchange.provider,
+            "stream": known.streamed,
+            "exchange": to_builtins(known),
+        }
+    numbers = range(1, len(_called(exchange, options.provider)) + 1)
     return {
         **line,
-        "base_url": at.base_url,
-        "path": urlsplit(request.url).path if request else "",
-        "model": at.model,
-        "stream": at.stream,
-        "prompt": at.prompt,
-        "tools": [
-            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-            for tool in at.tools
-        ],
-        "server_tools": at.server_tools,
-        "thoughts": at.thoughts,
-        **{name: value for name, value in words.items() if name not in ("tools", "model")},
-        "results": [result_text(number) for number in range(1, len(calls) + 1)],
-        "media_results": [_json_of(media_result(number)) for number in range(1, len(calls) + 1)],
-        "say": at.say,
-        "cancel": at.cancel,
+        **fields_of(question),
+        "path": urlsplit(exchange.request.url).path if exchange.request else "",
+        "results": [result_text(number) for number in numbers],
+        "media_results": [_json_of(media_result(number)) for number in numbers],
     }
 
 

@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.facts import Entry, Skipped
 from harness.providers import PROVIDERS
+from harness.stream.exchange import Exchange
 
 from .adapter import UNKNOWN, AdapterError
-from .at import At, Question, at_of, unread_wire, with_streamed
+from .at import At, Question, at_of_line, fields_of, with_streamed
 from .environment import without_keys
 from .json_data import json_of_native
+from .neutral_words import Words
 from .raised import raised_by, trim
 from .reply import Reply, ReplyLevel, called, checked_facts
 from .wires import text_of_bytes
@@ -75,21 +77,19 @@ class FunctionAsker:
         except (PackageNotFoundError, ValueError):
             return UNKNOWN
 
-    def reply(self, question: Question, reply: Reply, loop: asyncio.Runner) -> None:
-        """Call the function, and add each event to ``reply`` when it arrives. Raises `AdapterError`
-        for a value that a function may not return.
+    def reply(self, line: Words, exchange: Exchange, reply: Reply, loop: asyncio.Runner) -> None:
+        """Call the function, and add each event to ``reply`` when it arrives. ``line``: the fields
+        of a question (`fields_of`). Raises `AdapterError` for a value that a function may not
+        return.
         """
         function: Any = self._function
         argument: Any
-        if self._served:
-            converses = question.turn == 2 or (question.words and self._converse is not None)
-            function = self._converse if converses else self._function
-            argument = at_of(question)
+        if not self._served:
+            argument = with_streamed(exchange)
         else:
-            argument = with_streamed(question.exchange)
-        if unread := unread_wire(question, self.providers):
-            reply.skipped = unread
-            return
+            if line["turn"] == 2 or ("question" in line and self._converse is not None):
+                function = self._converse
+            argument = at_of_line(line, exchange)
         try:
             with without_keys(served=self._served):
                 silent = function is self._converse
@@ -172,7 +172,8 @@ class InProcess:
         if not self._end.alive:
             self._open()
         reply = Reply()
-        _outside_loops(partial(self._function.reply, question, reply, self._loop))
+        line = fields_of(question) if question.base_url else {}
+        _outside_loops(partial(self._function.reply, line, question.exchange, reply, self._loop))
         return reply
 
     def close(self) -> None:

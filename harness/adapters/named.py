@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from harness.facts import Skipped, Transcript
+from harness.pipeline.replay import choose_provider
 from harness.stream.exchange import Exchange
 from harness.stream.printable import plural
 from harness.stream.websocket import SWITCHED
@@ -279,7 +280,7 @@ class _Run:
                 raise Skipped(reason)
             with self._offer(exchange, attempts=options.attempts) as offer:
                 question = Question(exchange, options, offer.base_url if offer else "")
-                reply = self.asker.ask(question, self.timeout)
+                reply = self._reply(question)
                 request = first_request(offer)
                 if self.wire:
                     read_reply(reply, self.wire)
@@ -306,6 +307,14 @@ class _Run:
             raise AdapterError(f"the adapter raised {raised.sentence}{lines}") from reply.exception
         return Output([entry.native for entry in transcript.entries], request=request)
 
+    def _reply(self, question: Question) -> Reply:
+        """Return the reply to a question that the adapter can be asked. A program is started."""
+        if unread := _unread_wire(question, self.asker.providers):
+            return Reply(skipped=unread)
+        if question.turn == 2 and not self.asker.converses:
+            return Reply(skipped="it has no second turn")
+        return self.asker.ask(question, self.timeout)
+
     def _not_for(self, exchange: Exchange) -> str:
         """Return the reason why the adapter is not run on an exchange, or ""."""
         if exchange.status == SWITCHED and self.level != "payloads":
@@ -320,7 +329,7 @@ class _Run:
             with self._offer(exchange, final=True) as offer:
                 assert offer is not None  # only adapters at a served address have a second turn
                 question = Question(exchange, options, offer.base_url, turn=2)
-                return second_body(self.asker.ask(question, self.timeout), offer)
+                return second_body(self._reply(question), offer)
         except Skipped as skipped:
             return str(skipped)
         except AdapterError as error:
@@ -351,7 +360,7 @@ class _Run:
                     words=question_words(asked, offer.base_url),
                 )
                 try:
-                    reply = self.asker.ask(question, self.timeout)
+                    reply = self._reply(question)
                 except Unusable as error:
                     number = sum(request.generates for request in offer.requests)
                     sent = f"it sent {plural(number, 'request')} before that"
@@ -373,7 +382,7 @@ class _Run:
             with self.offers.offer_fault(service) as offer:
                 question = Question(exchange, options, offer.base_url, cancel=service.cancel)
                 try:
-                    reply = self.asker.ask(question, self.timeout)
+                    reply = self._reply(question)
                 except TimedOut as error:
                     late = str(error)
                 if self.wire:
@@ -395,6 +404,16 @@ class _Run:
         if self.offers is None:
             return nullcontext()
         return self.offers.offer(exchange, final=final, attempts=attempts())
+
+
+def _unread_wire(question: Question, providers: Collection[str]) -> str:
+    """Return the reason to skip a question of a wire that an adapter does not read, or ""."""
+    chosen = choose_provider(question.exchange, question.options.provider)
+    # a case may name the provider gemini for a cassette of code-assist
+    for wire in (chosen, question.exchange.provider or chosen):
+        if wire not in providers:
+            return f"another wire; it reads {', '.join(providers)}"
+    return ""
 
 
 def _asker(

@@ -31,7 +31,7 @@ from harness.stream.json_codec import (
 from harness.stream.printable import shorten
 
 from .adapter import UNKNOWN, AdapterError
-from .at import Question, line_of, unread_wire
+from .at import Question, line_of
 from .crash import CRASHES, is_crash_by_name
 from .process import OUT, LineProcess, Unusable
 from .reply import Reply, ReplyLevel, entries_of_json
@@ -51,10 +51,10 @@ START_S: Final = 60.0
 class Program:
     """A program that a user names as a command.
 
-    ``served``: the program sends its requests to a served address. ``with_exchange``: its lines
-    have the recorded exchange even if it is served. Such a program writes each event when it
-    arrives. ``function``: the function that the program runs. Messages have its name instead of the
-    command. If a program can't be started, it is not started again.
+    ``served``: the program sends its requests to a served address. ``function``: the function that
+    the program runs. Messages have its name instead of the command, its lines have the recorded
+    exchange even if it is served, and it writes each event when it arrives. If a program can't be
+    started, it is not started again.
     """
 
     def __init__(
@@ -63,7 +63,6 @@ class Program:
         level: ReplyLevel,
         folder: Path,
         *,
-        with_exchange: bool = False,
         function: str = "",
         served: bool,
     ) -> None:
@@ -73,7 +72,6 @@ class Program:
         self._name = function or shorten(shlex.join(command), 60)
         self._level = level
         self._folder = folder
-        self._with_exchange = with_exchange
         self._process: LineProcess | None = None
         self._hello: Mapping[str, Any] = {}
         self._broken = ""
@@ -115,16 +113,10 @@ class Program:
         """Return the reply to a question. Raises `AdapterError`."""
         with self._lock:
             process = self._started()
-            if question.turn == 2 and not self.converses:
-                return Reply(skipped="it has no second turn")
-            if unread := unread_wire(question, self._hello.get("providers") or PROVIDERS):
-                return Reply(skipped=unread)
             self._asked += 1
             line = line_of(question, self._asked)
-            if self._with_exchange and question.base_url:
+            if self._runs_function and question.base_url:
                 line["exchange"] = to_builtins(question.exchange)
-                if question.words:
-                    line["words"] = question.words
             try:
                 return self._reply(process, line, timeout)
             except Unusable:

@@ -9,19 +9,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from msgspec import convert
+from msgspec import convert, to_builtins
 
 from harness.facts import Entry, json_of_fact
 from harness.stream.exchange import Exchange
 
-from .adapter import AdapterError, RunOptions
-from .at import Question
+from .adapter import AdapterError
 from .function import FunctionAsker
+from .neutral_words import Words
 from .process import OUT
 from .program import Program
 from .reply import Reply, ReplyLevel
@@ -36,7 +35,7 @@ def worker_program(target: str, level: ReplyLevel, folder: Path, *, served: bool
     """
     words = ["served" if served else "direct", level, str(folder), target]
     command = [sys.executable, "-m", __name__, *words]
-    program = Program(command, level, folder, with_exchange=True, function=target, served=served)
+    program = Program(command, level, folder, function=target, served=served)
     program.start()
     return program
 
@@ -86,35 +85,18 @@ def main(words: list[str]) -> None:
         _answer(function, json.loads(line), loop)
 
 
-def _answer(function: FunctionAsker, given: Mapping[str, Any], loop: asyncio.Runner) -> None:
+def _answer(function: FunctionAsker, given: Words, loop: asyncio.Runner) -> None:
     number = given["id"]
-    question = Question(
-        convert(given["exchange"], Exchange),
-        RunOptions(provider=given["provider"]),
-        given.get("base_url", ""),
-        given["turn"],
-        words=given.get("words"),
-        cancel=given.get("cancel", False),
-    )
     reply = _WrittenReply(number)
     try:
-        function.reply(question, reply, loop)
+        function.reply(given, convert(given["exchange"], Exchange), reply, loop)
     except AdapterError as error:
         _write(number, fault=str(error), group=error.group)
         return
     with suppress(AttributeError, ValueError, OSError):  # the function may close it
         sys.stderr.flush()
-    raised = reply.raised and {
-        "type": reply.raised.type,
-        "message": reply.raised.message,
-        "code": reply.raised.code,
-        "traceback": reply.raised.traceback,
-        "place": reply.raised.place,
-        "crash": reply.raised.crash,
-        "in_shim": reply.raised.in_shim,
-    }
     read = None if reply.read is None else sorted(reply.read)
-    _write(number, raised=raised, skipped=reply.skipped, read=read)
+    _write(number, raised=to_builtins(reply.raised), skipped=reply.skipped, read=read)
 
 
 if __name__ == "__main__":
