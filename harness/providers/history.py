@@ -9,6 +9,8 @@ from typing import Any
 from harness.stream.json_codec import Json, objects_in
 from harness.stream.prompt import Function, Instruction, Opaque, Prompt, Schema, Text
 
+from .request_reading import Unread, objects
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryRules:
@@ -67,23 +69,31 @@ def texts_in(content: Json) -> Iterator[Text]:
             yield Text(part["refusal"], refusal=True)
 
 
-def instruction(content: Json, place: str) -> Instruction:
+def instruction(content: Json, place: str, unread: Unread) -> Instruction:
     """Return an instruction of the system: a text, or a list of parts."""
+    for part, own in [] if isinstance(content, str) else objects(content, place, unread):
+        is_text = isinstance(part.get("text"), str)
+        unread.keep(part, own, but=("type", "text") if is_text else ("type",))
+        unread.keep_unusual(part, own, type=("text",))
     return Instruction(tuple(texts_in(content)), place=place)
 
 
 def function(declaration: dict[str, Any], place: str, schema: str = "parameters") -> Function:
     """Return the function of a declaration, whose JSON Schema has the key ``schema``."""
     fields = dict(declaration)
-    value, described = fields.pop(schema, None), fields.pop("description", None)
-    name, strict = word(fields.pop("name", None)), fields.pop("strict", None)
-    cache = fields.pop("cache_control", None)
+    name, described, value, cache = (
+        fields.pop(key) if isinstance(fields.get(key), kind) else None
+        for key, kind in (
+            *(("name", str), ("description", str)),
+            *((schema, dict), ("cache_control", dict)),
+        )
+    )
     return Function(
-        name,
-        described if isinstance(described, str) else None,
-        Schema(value, f"{place}.{schema}") if isinstance(value, dict) else None,
-        strict,
+        name or "",
+        described,
+        None if value is None else Schema(value, f"{place}.{schema}"),
+        fields.pop("strict", None),
         place,
-        cache if isinstance(cache, dict) else None,
+        cache,
         {key: item for key, item in fields.items() if item is not None},
     )

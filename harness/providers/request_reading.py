@@ -35,6 +35,14 @@ class Unread:
             if name not in read and value is not None
         }
 
+    def keep_unusual(
+        self, fields: Mapping[str, Any], place: str, **usual: tuple[Json, ...]
+    ) -> None:
+        """Add the words of the shape of an object that are not among its usual ones. None is the
+        word of a missing field.
+        """
+        self.more |= {f"{place}.{name}": item for name, item in unusual(fields, **usual).items()}
+
     def settings(self, fields: JsonObject, names: Mapping[str, str], place: str = "") -> JsonObject:
         """Take the settings out of an object. ``names``: setting → field."""
         dot = f"{place}." if place else ""
@@ -48,20 +56,44 @@ class Unread:
         return taken
 
 
-def objects(value: Json, place: str) -> list[tuple[JsonObject, str]]:
-    """Return the objects in a list, each with its path; a single object is a list of one."""
+def unusual(fields: Mapping[str, Any], **usual: tuple[Json, ...]) -> JsonObject:
+    """Return the words of the shape of an object that are not among its usual ones. None is the
+    word of a missing field.
+    """
+    return {
+        name: fields.get(name) for name, words in usual.items() if fields.get(name) not in words
+    }
+
+
+def others(item: Mapping[str, Any], known: tuple[str, ...]) -> JsonObject:
+    """Return the other fields of an object. A field that is null says nothing."""
+    return {name: value for name, value in item.items() if name not in known and value is not None}
+
+
+def objects(value: Json, place: str, unread: Unread | None = None) -> list[tuple[JsonObject, str]]:
+    """Return the objects in a list, each with its path; a single object is a list of one. Any other
+    value is unread.
+    """
     if isinstance(value, dict):
         return [(value, place)]
-    if not isinstance(value, list):
+    items = [(value, place)]
+    if isinstance(value, list):
+        items = [(item, f"{place}[{index}]") for index, item in enumerate(value)]
+    if unread:
+        missing = [(None, place)]
+        unread.more |= {
+            own: item for item, own in items if not isinstance(item, dict) and items != missing
+        }
+    return [(item, own) for item, own in items if isinstance(item, dict)]
+
+
+def listed(value: Json, place: str, unread: Unread | None = None) -> list[tuple[JsonObject, str]]:
+    """Return the objects in a list, each with its path. Any other value is unread."""
+    if isinstance(value, dict):
+        if unread:
+            unread.more[place] = value
         return []
-    return [
-        (item, f"{place}[{index}]") for index, item in enumerate(value) if isinstance(item, dict)
-    ]
-
-
-def listed(value: Json, place: str) -> list[tuple[JsonObject, str]]:
-    """Return the objects in a list, each with its path."""
-    return objects(value, place) if isinstance(value, list) else []
+    return objects(value, place, unread)
 
 
 def medium_of_url(kind: str, url: Json, place: str, **fields: Any) -> Media:

@@ -14,7 +14,7 @@ from .provider import Provider
 
 
 def declared_tools(prompt: Prompt) -> list[Tool]:
-    """Return the functions of a prompt, in its order."""
+    """Return the functions of a prompt that have a name, in its order."""
     return [
         Tool(
             tool.name,
@@ -22,7 +22,7 @@ def declared_tools(prompt: Prompt) -> list[Tool]:
             tool.description or "",
         )
         for tool in prompt.tools
-        if isinstance(tool, Function)
+        if isinstance(tool, Function) and tool.name
     ]
 
 

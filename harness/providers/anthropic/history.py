@@ -34,7 +34,7 @@ from harness.stream.prompt import (
 )
 
 from ..history import CallNames, HistoryRules, function, opaque, text_of, word
-from ..request_reading import Unread, listed
+from ..request_reading import Unread, listed, unusual
 from .messages import NAME
 from .request import CHOICES, SETTINGS
 
@@ -70,23 +70,24 @@ class _Reader:
     def prompt(self) -> Prompt:
         """Return the prompt."""
         body, unread = self._body, self._unread
-        instructions = [*self._system(body.pop("system", None))]
+        instructions = [*_instructions(body.pop("system", None), "system", unread)]
         messages: list[Message] = []
-        for message, place in listed(self._messages, "messages"):
+        for message, place in listed(self._messages, "messages", unread):
             role, content = message.get("role"), message.get("content")
             unread.keep(message, place, but=("role", "content"))
+            unread.keep_unusual(message, place, role=("user", "assistant", "system"))
             if role == "system" and not messages:
-                instructions += _instructions(content, f"{place}.content")
+                instructions += _instructions(content, f"{place}.content", unread)
                 continue
             parts = tuple(
                 part
-                for block, own in _blocks(content, f"{place}.content")
+                for block, own in _blocks(content, f"{place}.content", unread)
                 for part in self._parts(block, own)
             )
             known: Any = role if role in ("assistant", "system") else "user"
             messages.append(Message(known, parts, place=place))
-        output = body.pop("output_config", None)
-        output = dict(output) if isinstance(output, dict) else {}
+        is_object = isinstance(body.get("output_config"), dict)
+        output = dict(body.pop("output_config")) if is_object else {}
         prompt = Prompt(
             messages=tuple(messages),
             instructions=tuple(instructions),
@@ -106,9 +107,6 @@ class _Reader:
         unread.keep(body, "")
         return prompt
 
-    def _system(self, system: Json) -> Iterator[Instruction]:
-        yield from _instructions(system, "system")
-
     # ---------------------------------------------------------------- messages
 
     def _parts(self, block: JsonObject, place: str) -> Iterator[AnyPart]:
@@ -116,14 +114,11 @@ class _Reader:
         kind, cache = fields.pop("type", None), fields.pop("cache_control", None)
         own: JsonObject = {"place": place, "cache": cache if isinstance(cache, dict) else None}
         match kind:
-            case "text":
-                yield Text(text_of(fields.pop("text", None)), more=_said(fields), **own)
-            case "thinking":
-                text, signature = (
-                    fields.pop("thinking", None),
-                    opaque(fields.pop("signature", None)),
-                )
-                yield Thinking(text_of(text), signature=signature, more=_said(fields), **own)
+            case "text" if isinstance(fields.get("text"), str):
+                yield Text(fields.pop("text"), more=_said(fields), **own)
+            case "thinking" if isinstance(fields.get("thinking"), str):
+                text, signature = fields.pop("thinking"), opaque(fields.pop("signature", None))
+                yield Thinking(text, signature=signature, more=_said(fields), **own)
             case "redacted_thinking" if data := opaque(fields.pop("data", None)):
                 yield Redacted(data, more=_said(fields), **own)
             case "tool_use":
@@ -149,7 +144,9 @@ class _Reader:
         """Return a result: its parts are the texts and media of a list, and any other content is
         its value.
         """
-        call_id, failed = fields.pop("tool_use_id", None), fields.pop("is_error", None) is True
+        call_id, failed = fields.pop("tool_use_id", None), fields.get("is_error") is True
+        if failed or fields.get("is_error") is False:
+            del fields["is_error"]
         content = fields.pop("content", None)
         parts = None
         if isinstance(content, list):
@@ -174,7 +171,7 @@ class _Reader:
     # ---------------------------------------------------------------- settings
 
     def _tools(self, tools: Json) -> Iterator[Function | ServerTool]:
-        for tool, place in listed(tools, "tools"):
+        for tool, place in listed(tools, "tools", self._unread):
             kind = tool.get("type")
             if kind in (None, "custom") and tool.get("name"):
                 yield function(tool, place, "input_schema")
@@ -189,7 +186,9 @@ class _Reader:
         if mode is None:
             self._unread.keep({"tool_choice": choice}, "")
             return None
-        alone = fields.pop("disable_parallel_tool_use", None)
+        alone = fields.get("disable_parallel_tool_use")
+        if isinstance(alone, bool):
+            del fields["disable_parallel_tool_use"]
         self._unread.keep(fields, "tool_choice", but=("type", "name"))
         self._unread.places["choice"] = "tool_choice"
         name = word(fields.get("name")) or None
@@ -205,9 +204,10 @@ class _Reader:
             if not isinstance(shape, dict) or shape.get("type") != "json_schema":
                 continue
             del holder[name]
-            self._unread.keep(shape, place, but=("type", "schema"))
-            self._unread.places |= {"format": place, "format.json": place}
             schema = shape.get("schema")
+            read = ("type", "schema") if isinstance(schema, dict) else ("type",)
+            self._unread.keep(shape, place, but=read)
+            self._unread.places |= {"format": place, "format.json": place}
             known = Schema(schema, f"{place}.schema") if isinstance(schema, dict) else None
             return AnswerFormat(known)
         return None
@@ -221,7 +221,9 @@ class _Reader:
         else:
             del fields["type"]
         effort, budget = output.pop("effort", None), fields.pop("budget_tokens", None)
-        shown = None if mode is None else mode != "off" and fields.pop("display", "") != "omitted"
+        shown = None if mode is None else mode != "off" and fields.get("display") != "omitted"
+        if fields.get("display") == "omitted":
+            del fields["display"]
         for name, field, value in (
             ("mode", "thinking.type", mode),
             ("effort", "output_config.effort", effort),
@@ -247,18 +249,18 @@ def _said(fields: JsonObject) -> JsonObject:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _blocks(content: Json, place: str) -> list[tuple[JsonObject, str]]:
+def _blocks(content: Json, place: str, unread: Unread) -> list[tuple[JsonObject, str]]:
     if isinstance(content, str):
         return [({"type": "text", "text": content}, place)]
-    return listed(content, place)
+    return listed(content, place, unread)
 
 
-def _instructions(content: Json, place: str) -> Iterator[Instruction]:
+def _instructions(content: Json, place: str, unread: Unread) -> Iterator[Instruction]:
     """Yield an instruction for each block."""
-    for block, own in _blocks(content, place):
+    for block, own in _blocks(content, place, unread):
         fields = dict(block)
         text, cache = text_of(fields.pop("text", None)), fields.pop("cache_control", None)
-        more = _said({name: value for name, value in fields.items() if name != "type"})
+        more = {**_said({**fields, "type": None}), **unusual(block, type=("text",))}
         if text or more:
             cache = cache if isinstance(cache, dict) else None
             yield Instruction((Text(text, place=own, cache=cache, more=more),), place=own)

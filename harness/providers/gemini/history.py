@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from harness.stream.json_codec import Json, objects_in
+from harness.stream.json_codec import Json
 from harness.stream.prompt import (
     AnswerFormat,
     AnyPart,
@@ -36,7 +36,7 @@ from harness.stream.prompt import (
 )
 
 from ..history import opaque, texts_in, word
-from ..request_reading import Unread, objects
+from ..request_reading import Unread, objects, others
 from .canonical_request import canonical_request
 from .fields import SpelledFields, spellings
 from .request import GOOGLE_FIELDS, SETTINGS, VENDOR
@@ -44,7 +44,11 @@ from .tools import requests_thoughts
 
 _PART: Final = spellings("text thought thoughtSignature functionCall functionResponse")
 _MEDIA: Final = spellings("inlineData fileData mediaResolution videoMetadata")
+_OTHER_DATA: Final = spellings(
+    "executableCode codeExecutionResult toolCall toolResponse inlineData fileData functionResponse"
+)
 _DATA: Final = spellings("mimeType data fileUri displayName")
+_VIDEO: Final = spellings("startOffset endOffset fps")
 _SCHEMAS: Final = ("parametersJsonSchema", "parameters")
 _OUTPUT_SCHEMAS: Final = ("responseJsonSchema", "_responseJsonSchema", "responseSchema")
 _SERVER_TOOLS: Final = {
@@ -60,6 +64,8 @@ _MODES: Final[Mapping[str, Any]] = {
     "NONE": "none",
     "ANY": "required",
 }
+_PLAIN_MODES: Final = (None, "AUTO", "NONE", "ANY")
+_JSON_TYPES: Final = ("application/json", "APPLICATION_JSON")
 _RESOLUTIONS: Final = {"MEDIA_RESOLUTION_LOW": "low", "MEDIA_RESOLUTION_HIGH": "high"}
 
 JsonObject = dict[str, Any]
@@ -75,15 +81,14 @@ def read_contents(body: JsonObject) -> Prompt:
     settings = {name: value for name, value in inner.items() if name != "contents"}
     reader = _Settings({**canonical_request(settings)}, prefix)
     messages = []
-    for index, content in enumerate(
-        objects_in(contents if isinstance(contents, list) else [contents])
-    ):
+    contents = contents if isinstance(contents, list) else [contents]
+    for content, place in objects(contents, f"{prefix}contents", reader.unread):
         is_model = content.get("role") == "model"
-        place = f"{prefix}contents[{index}]"
         reader.unread.keep(content, place, but=("role", "parts"))
+        reader.unread.keep_unusual(content, place, role=("user", "model", None, ""))
         parts = tuple(
             part
-            for item, own in objects(content.get("parts"), f"{place}.parts")
+            for item, own in objects(content.get("parts"), f"{place}.parts", reader.unread)
             for part in _parts(item, is_model, own)
         )
         role: Role = "assistant" if is_model else "user"
@@ -94,44 +99,45 @@ def read_contents(body: JsonObject) -> Prompt:
 def _parts(part: JsonObject, is_model: bool, place: str) -> Iterator[AnyPart]:
     fields = SpelledFields(part, _PART)
     signed, thought = fields.take("thoughtSignature"), fields.take("thought")
-    signature = None if signed is None else Opaque(str(signed))
+    signature = opaque(signed)
     call, text = fields.take("functionCall", dict), fields.take("text", str)
     result = None if is_model else fields.take("functionResponse", dict)
+    rest, has_other = dict(fields.left()), any(held is not None for held in (call, result, text))
+    beside = {} if thought in (None, False) else {"thought": thought}
+    if has_other and not rest.keys() & _OTHER_DATA.keys():
+        beside |= rest
+        rest = {}
     if call is not None:
-        given = call.get("args") or {}
+        given = {} if call.get("args") is None else call["args"]
         arguments = given if isinstance(given, dict) else json.dumps(given)
         name, call_id = word(call.get("name")), word(call.get("id"))
-        more = {key: item for key, item in call.items() if key not in ("name", "id", "args")}
+        more = {**others(call, ("name", "id", "args")), **beside}
         known = call_id or None
-        yield Call(
-            call_id, name, arguments, known, signature=opaque(signed), place=place, more=more
-        )
+        yield Call(call_id, name, arguments, known, signature=signature, place=place, more=more)
         signature = None
     if result is not None:
-        yield _result(result, place)
+        yield _result(result, place, beside)
     if text is not None:
         kind = Thinking if thought is True else Text
-        yield kind(text, signature=signature, place=place)
+        more = {name: item for name, item in beside.items() if name != "thought" or kind is Text}
+        yield kind(text, signature=signature, place=place, more=more)
         signature = None
-    rest = dict(fields.left())
-    if medium := _medium(rest, signature, place):
+    if medium := _medium(rest, signature, place, beside):
         yield medium
-    elif rest:
-        yield Native(rest, signature=signature, place=place)
+    elif rest or not (has_other or signature):
+        yield Native({**rest, **beside}, signature=signature, place=place)
     elif signature is not None:
-        yield Text("", signature=signature, place=place)
+        yield Text("", signature=signature, place=place, more=beside)
 
 
-def _result(result: JsonObject, place: str) -> Result:
+def _result(result: JsonObject, place: str, beside: JsonObject) -> Result:
     """Return a result: its value is the response, and its parts are the media."""
-    read = ("name", "id", "parts", "response")
-    more = {key: item for key, item in result.items() if key not in read}
-    response = result.get("response")
-    media = tuple(
-        medium
-        for part, own in objects(result.get("parts"), f"{place}.functionResponse.parts")
-        if (medium := _medium(part, None, own))
-    )
+    more = {**others(result, ("name", "id", "parts", "response")), **beside}
+    response, given = result.get("response"), result.get("parts")
+    held = objects(given, f"{place}.functionResponse.parts")
+    media = tuple(medium for part, own in held if (medium := _medium(part, None, own, {})))
+    if given and len(media) < (len(given) if isinstance(given, list) else 1):
+        more["parts"] = given
     call_id, name = word(result.get("id")), word(result.get("name"))
     return Result(
         call_id,
@@ -145,29 +151,33 @@ def _result(result: JsonObject, place: str) -> Result:
     )
 
 
-def _medium(part: JsonObject, signature: Opaque | None, place: str) -> Media | None:
+def _medium(
+    part: JsonObject, signature: Opaque | None, place: str, beside: JsonObject
+) -> Media | None:
     """Return the medium of a part that has nothing else; None for any other part."""
     fields = SpelledFields(part, _MEDIA)
     data = fields.take("inlineData", dict) or fields.take("fileData", dict)
     resolution, video = fields.take("mediaResolution"), fields.take("videoMetadata", dict) or {}
     if data is None or [*fields.left()]:
         return None
-    held = SpelledFields(data, _DATA)
+    held, times = SpelledFields(data, _DATA), SpelledFields(video, _VIDEO)
     media_type = held.take("mimeType", str)
     level = resolution.get("level") if isinstance(resolution, dict) else resolution
-    return Media(
-        media_kind("", media_type),
-        media_type,
-        held.take("data", str),
-        held.take("fileUri", str),
-        held.take("displayName", str),
+    read = (
+        *(held.take(name, str) for name in ("data", "fileUri", "displayName")),
         _RESOLUTIONS.get(str(level), level),
-        _seconds(video.get("startOffset", video.get("start_offset"))),
-        _seconds(video.get("endOffset", video.get("end_offset"))),
-        video.get("fps"),
-        signature=signature,
-        place=place,
+        *(_seconds(times.take(name, str)) for name in ("startOffset", "endOffset")),
+        times.take("fps"),
     )
+    more = {**beside, **dict(held.left()), **dict(times.left())}
+    more |= others(resolution, ("level",)) if isinstance(resolution, dict) else {}
+    kind = media_kind("", media_type)
+    return Media(kind, media_type, *read, signature=signature, place=place, more=more)
+
+
+def _taken(holder: JsonObject, name: str) -> JsonObject | None:
+    """Take an object out of its holder; None if it is no object, and then it stays."""
+    return dict(holder.pop(name)) if isinstance(holder.get(name), dict) else None
 
 
 def _seconds(offset: Json) -> float | None:
@@ -193,26 +203,27 @@ class _Settings:
         asks for thoughts, perhaps in the words of another wire of Gemini.
         """
         body, prefix = self._body, self._prefix
-        generation = body.pop("generationConfig", None)
-        generation = dict(generation) if isinstance(generation, dict) else {}
+        generation = _taken(body, "generationConfig") or {}
         google: JsonObject = {}
         settings = self.unread.settings(generation, SETTINGS, f"{prefix}generationConfig")
         output = self._format(generation)
-        reasoning = self._reasoning(generation.pop("thinkingConfig", None), google)
+        reasoning = self._reasoning(_taken(generation, "thinkingConfig"), google)
         if reasoning is None and shown:
             reasoning = Reasoning(shown=True)
         instructions = self._instructions(body.pop("systemInstruction", None))
         tools = self._tools(body.pop("tools", None))
         choice = self._choice(body)
-        model = body.pop("model", None) or outer.get("model")
+        model = word(body.pop("model", None) or outer.pop("model", None))
+        name = model.rpartition("/")[2]
         self._google(body, google)
         self.unread.keep(generation, f"{prefix}generationConfig")
         self.unread.keep(body, prefix.rstrip("."))
-        self.unread.keep(outer, "", but=("model",))
+        self.unread.keep(outer, "")
+        self.unread.keep({} if name == model else {"model": model}, "")
         return Prompt(
             messages=messages,
             instructions=instructions,
-            model=word(model).rpartition("/")[2] or None,
+            model=name or None,
             tools=tools,
             choice=choice,
             format=output,
@@ -229,8 +240,9 @@ class _Settings:
         content = wire.get("parts") if isinstance(wire, dict) else wire
         if isinstance(wire, dict):
             self.unread.keep(wire, place, but=("parts", "role"))
-        for part, own in objects(content, f"{place}.parts"):
-            self.unread.keep(part, own, but=("text",))
+        for part, own in objects(content, f"{place}.parts", self.unread):
+            self.unread.keep(part, own, but=("text",) if isinstance(part.get("text"), str) else ())
+            self.unread.more |= {} if part else {own: part}
         return tuple(Instruction((piece,), place=place) for piece in texts_in(content))
 
     def _format(self, generation: JsonObject) -> AnswerFormat | None:
@@ -256,19 +268,22 @@ class _Settings:
         inner = own.get("text") if isinstance(own.get("text"), dict) else own
         place = f"{place}responseFormat"
         schema = inner.get("schema")
-        if inner.get("mimeType") in ("application/json", "APPLICATION_JSON"):
+        if inner.get("mimeType") in _JSON_TYPES:
             self.unread.places["format.json"] = place
         elif schema is None:
             self.unread.more[place] = own
             return None
         self.unread.places["format"] = place
+        self.unread.keep(own if inner is not own else {}, place, but=("text",))
+        self.unread.keep_unusual(inner, f"{place}.text", mimeType=_JSON_TYPES)
+        read = ("mimeType", "schema") if isinstance(schema, dict) else ("mimeType",)
+        self.unread.keep(inner, f"{place}.text", but=read)
         return AnswerFormat(Schema(schema, place) if isinstance(schema, dict) else None)
 
-    def _reasoning(self, config: Json, google: JsonObject) -> Reasoning | None:
-        if not isinstance(config, dict):
+    def _reasoning(self, config: JsonObject | None, google: JsonObject) -> Reasoning | None:
+        if config is None:
             return None
         place = f"{self._prefix}generationConfig.thinkingConfig"
-        config = dict(config)
         shown, budget = config.pop("includeThoughts", None), config.pop("thinkingBudget", None)
         level = config.pop("thinkingLevel", None)
         for name, field, value in (
@@ -287,58 +302,56 @@ class _Settings:
 
     def _tools(self, tools: Json) -> tuple[Function | ServerTool, ...]:
         read: list[Function | ServerTool] = []
-        for tool, place in objects(tools, f"{self._prefix}tools"):
+        for tool, place in objects(tools, f"{self._prefix}tools", self.unread):
+            self.unread.more |= {} if tool else {place: tool}
             for name, value in tool.items():
                 if name != "functionDeclarations":
                     kind = _SERVER_TOOLS.get(name, "")
                     raw = {name: value}
                     read.append(ServerTool(raw, VENDOR, f"{place}.{name}", "", kind))
-            declared = objects(tool.get("functionDeclarations"), f"{place}.functionDeclarations")
-            for function, own in declared:
-                if isinstance(function.get("name"), str):
-                    read.append(self._function(function, own))
-                else:
-                    self.unread.keep(function, own)
+            given = tool.get("functionDeclarations")
+            declared = objects(given, f"{place}.functionDeclarations", self.unread)
+            read += [self._function(function, own) for function, own in declared]
         return tuple(read)
 
     def _function(self, wire: JsonObject, place: str) -> Function:
         wire = dict(wire)
-        name, description = wire.pop("name", None), None
-        if isinstance(wire.get("description"), str):
-            description = wire.pop("description")
+        name, description = (
+            wire.pop(field) if isinstance(wire.get(field), str) else None
+            for field in ("name", "description")
+        )
         field = next((field for field in _SCHEMAS if isinstance(wire.get(field), dict)), None)
         schema = Schema(wire.pop(field), f"{place}.{field}") if field else None
         self.unread.keep(wire, place)
-        return Function(str(name or ""), description, schema, place=place)
+        return Function(name or "", description, schema, place=place)
 
     def _choice(self, body: JsonObject) -> Choice | None:
         config = body.get("toolConfig")
-        if not isinstance(config, dict) or not isinstance(
-            calling := config.get("functionCallingConfig"), dict
-        ):
+        calling = config.get("functionCallingConfig") if isinstance(config, dict) else None
+        if not isinstance(config, dict) or not (isinstance(calling, dict) and calling):
             return None
-        rest = {name: value for name, value in config.items() if name != "functionCallingConfig"}
-        body["toolConfig"] = rest
-        if not rest:
-            del body["toolConfig"]
+        body["toolConfig"] = others(config, ("functionCallingConfig",)) or None
         place = f"{self._prefix}toolConfig.functionCallingConfig"
         mode = _MODES.get(str(calling.get("mode") or "AUTO").upper())
-        allowed: tuple[str, ...] = ()
-        others = {name: value for name, value in calling.items() if name != "mode"}
-        if isinstance(others.get("allowedFunctionNames"), list):
-            allowed = tuple(map(str, others.pop("allowedFunctionNames")))
-        self.unread.keep(others, place)
         self.unread.places["choice"] = place
         if mode is None:
-            self.unread.more[f"{place}.mode"] = calling.get("mode")
+            self.unread.keep(calling, place)
             return None
+        allowed: tuple[str, ...] = ()
+        rest = others(calling, ("mode",))
+        if isinstance(rest.get("allowedFunctionNames"), list):
+            allowed = tuple(map(str, rest.pop("allowedFunctionNames")))
+        self.unread.keep(rest, place)
+        self.unread.keep_unusual(calling, place, mode=_PLAIN_MODES)
         if mode == "required" and len(allowed) == 1:
             return Choice("named", allowed[0], place=place)
         return Choice(mode, place=place, allowed=allowed)
 
     def _google(self, body: JsonObject, google: JsonObject) -> None:
         if (thresholds := _thresholds(body.get("safetySettings"))) is not None:
-            del body["safetySettings"]
+            place = f"{self._prefix}safetySettings"
+            for item, own in objects(body.pop("safetySettings"), place):
+                self.unread.keep(item, own, but=("category", "threshold"))
             google["safety"] = thresholds
         for name, field in GOOGLE_FIELDS.items():
             if field in body:

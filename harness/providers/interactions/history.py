@@ -33,7 +33,7 @@ from harness.stream.prompt import (
 
 from ..gemini.request import VENDOR
 from ..history import HistoryRules, function, instruction, opaque, text_of, texts_in, word
-from ..request_reading import Unread, listed, objects
+from ..request_reading import Unread, listed, objects, unusual
 from .request import CATEGORY, OFFSETS
 
 HISTORY: Final = HistoryRules(by_id=True)
@@ -84,12 +84,11 @@ class _Reader:
         body, unread = self._body, self._unread
         messages = tuple(self._messages())
         system = body.pop("system_instruction", None)
-        config = body.pop(_CONFIG, None)
-        config = dict(config) if isinstance(config, dict) else {}
+        config = dict(body.pop(_CONFIG)) if isinstance(body.get(_CONFIG), dict) else {}
         google: JsonObject = {}
         prompt = Prompt(
             messages=messages,
-            instructions=(instruction(system, "system_instruction"),) if system else (),
+            instructions=(instruction(system, "system_instruction", unread),) if system else (),
             model=word(body.pop("model", None)) or None,
             tools=tuple(self._tools(body.pop("tools", None))),
             choice=self._choice(config),
@@ -111,9 +110,13 @@ class _Reader:
 
     def _messages(self) -> Iterator[Message]:
         """Yield a message for each step, and for each result in the content of a user."""
-        if isinstance(self._input, str) and self._input:
-            yield Message("user", (Text(self._input, place="input"),), place="input[0]")
-        for number, (step, place) in enumerate(objects(self._input, "input")):
+        given = self._input or None
+        if isinstance(given, str):
+            yield Message("user", (Text(given, place="input"),), place="input[0]")
+            return
+        if isinstance(given, list):
+            given = [{"type": "text", "text": x} if isinstance(x, str) else x for x in given]
+        for number, (step, place) in enumerate(objects(given, "input", self._unread)):
             index = f"input[{number}]"
             part = _part_of_step(step, place)
             if part is not None:
@@ -122,8 +125,11 @@ class _Reader:
                 continue
             kind = step.get("type")
             is_model = kind == "model_output" or step.get("role") in ("model", "assistant")
-            self._unread.keep(step, place, but=("type", "role", "content"))
-            held = _contents(step.get("content"), f"{place}.content")
+            content = step.get("content")
+            read = ("content",) if isinstance(content, str | list | dict) else ()
+            self._unread.keep(step, place, but=("type", *read))
+            self._unread.keep_unusual(step, place, type=("user_input", "model_output"))
+            held = _contents(content, f"{place}.content")
             results = [part for part in held if isinstance(part, Result)]
             rest = tuple(part for part in held if not isinstance(part, Result))
             for result in results:
@@ -134,7 +140,7 @@ class _Reader:
     # ---------------------------------------------------------------- settings
 
     def _tools(self, tools: Json) -> Iterator[Function | ServerTool]:
-        for tool, place in listed(tools, "tools"):
+        for tool, place in listed(tools, "tools", self._unread):
             kind = str(tool.get("type"))
             if kind == "function" and tool.get("name"):
                 own = {name: value for name, value in tool.items() if name != "type"}
@@ -152,6 +158,10 @@ class _Reader:
             return None
         del config["tool_choice"]
         self._unread.places["choice"] = place
+        if isinstance(choice, dict):
+            self._unread.keep(choice, place, but=("allowed_tools",))
+            self._unread.keep(allowed, f"{place}.allowed_tools", but=("mode", "tools"))
+        self._unread.keep_unusual(allowed, place, mode=("auto", "none", "any"))
         given = allowed.get("tools")
         names = tuple(map(str, given)) if isinstance(given, list) else ()
         if mode == "required" and len(names) == 1:
@@ -176,7 +186,9 @@ class _Reader:
             return None
         places["format"] = place or "response_mime_type"
         if place:
-            self._unread.keep(shape, place, but=("type", "mime_type", "schema"))
+            self._unread.keep_unusual(shape, place, type=("text",), mime_type=(_JSON, None))
+            read = ("schema",) if isinstance(schema, dict) else ()
+            self._unread.keep(shape, place, but=("type", "mime_type", *read))
             others = [each for each, _ in shapes if each is not shape]
             body["response_format"] = others or None
         known = Schema(schema, f"{place}.schema", exact=True) if isinstance(schema, dict) else None
@@ -194,6 +206,8 @@ class _Reader:
             places["reasoning.effort"] = f"{_CONFIG}.thinking_level"
         if summaries is not None:
             places["reasoning.shown"] = f"{_CONFIG}.thinking_summaries"
+            if summaries not in ("auto", "none"):
+                self._unread.more[f"{_CONFIG}.thinking_summaries"] = summaries
         if level is None and summaries is None:
             return None
         effort = str(level).lower() if level is not None else None
@@ -232,7 +246,8 @@ def _part_of_step(step: JsonObject, place: str) -> AnyPart | None:
                 return Thinking(text, signature=signature, place=place, more=_said(fields))
             return Native(step, signature=signature, place=place)
         case "function_call":
-            given = fields.pop("arguments", None) or {}
+            given = fields.pop("arguments", None)
+            given = {} if given is None else given
             arguments = given if isinstance(given, dict) else json.dumps(given)
             call_id, name = word(fields.pop("id", None)), word(fields.pop("name", None))
             return Call(
@@ -257,7 +272,10 @@ def _is_plain(summary: Json) -> bool:
     """Return whether a summary has only texts, without annotations."""
     return summary is None or (
         isinstance(summary, list)
-        and all(isinstance(item, dict) and item.keys() == {"type", "text"} for item in summary)
+        and all(
+            isinstance(item, dict) and item.keys() == {"type", "text"} and item["type"] == "text"
+            for item in summary
+        )
     )
 
 
@@ -274,7 +292,7 @@ def _content(item: JsonObject, place: str) -> AnyPart:
         return _result(fields, place)
     if kind in ("text", None) and "text" in fields:
         text = text_of(fields.pop("text"))
-        return Text(text, place=place, more=_said(fields))
+        return Text(text, place=place, more={**_said(fields), **unusual(item, type=("text",))})
     if kind in _MEDIA:
         return _medium(str(kind), fields, place)
     return Native(item, place=place)
@@ -283,7 +301,9 @@ def _content(item: JsonObject, place: str) -> AnyPart:
 def _result(fields: JsonObject, place: str) -> Result:
     """Return a result: its parts are the texts and media of a list, any other is its value."""
     call_id, name = word(fields.pop("call_id", None)), word(fields.pop("name", None))
-    value, failed = fields.pop("result", None), fields.pop("is_error", None) is True
+    value, failed = fields.pop("result", None), fields.get("is_error") is True
+    if failed or fields.get("is_error") is False:
+        del fields["is_error"]
     parts = None
     if isinstance(value, list):
         held = _contents(value, f"{place}.result")
@@ -303,6 +323,10 @@ def _medium(kind: str, fields: JsonObject, place: str) -> Media:
         del fields["processing"]
         times = {name: _seconds(processing.get(field)) for name, field in OFFSETS.items()}
         times["fps"] = processing.get("fps")
+        fields |= {
+            f"processing.{name}": kind
+            for name, kind in unusual(processing, type=("static",)).items()
+        }
     return Media(
         media_kind(kind, media_type),
         media_type,

@@ -29,7 +29,7 @@ from harness.stream.prompt import (
 from ..history import CallNames, HistoryRules, opaque, word
 from ..openai_compat.fields import choice_of, format_of, parts_of, result_of, tier_of, tools_of
 from ..openai_compat.history import ChatReader, text_arguments
-from ..request_reading import Unread, listed
+from ..request_reading import Unread, listed, unusual
 from .messages import NAME
 
 HISTORY: Final = HistoryRules(by_id=True, opaque=("server_tools", "code"))
@@ -41,6 +41,7 @@ _SETTINGS: Final = {
 }
 """Setting → field of a request for a response."""
 _SYSTEM: Final = ("system", "developer")
+_ROLES: Final = ("user", "assistant", "system")
 
 JsonObject = dict[str, Any]
 
@@ -74,8 +75,12 @@ class _ResponseReader:
         self._body = {name: value for name, value in body.items() if name != "input"}
         given = body.get("input")
         message = {"role": "user", "content": given}
-        self._items = [(message, "input[0]")] if isinstance(given, str) else listed(given, "input")
         self._unread = Unread()
+        self._items = (
+            [(message, "input[0]")]
+            if isinstance(given, str)
+            else listed(given, "input", self._unread)
+        )
         self._names = CallNames()
 
     def prompt(self) -> Prompt:
@@ -83,8 +88,7 @@ class _ResponseReader:
         body, unread = self._body, self._unread
         messages, instructions = self._history()
         continues = any(body.get(name) for name in _STORED)
-        text = body.pop("text", None)
-        shape = dict(text) if isinstance(text, dict) else {}
+        shape = dict(body.pop("text")) if isinstance(body.get("text"), dict) else {}
         metadata = body.get("metadata")
         metadata = body.pop("metadata") if isinstance(metadata, dict) else {}
         output = format_of(shape.pop("format", None), "text.format", unread)
@@ -92,7 +96,7 @@ class _ResponseReader:
             messages=tuple(messages),
             instructions=tuple(instructions),
             model=word(body.pop("model", None)) or None,
-            tools=tuple(tools_of(body.pop("tools", None), NAME)),
+            tools=tuple(tools_of(body.pop("tools", None), NAME, unread)),
             choice=choice_of(body, unread),
             format=output,
             settings=unread.settings(body, _SETTINGS),
@@ -111,13 +115,14 @@ class _ResponseReader:
         return prompt
 
     def _reasoning(self) -> Reasoning | None:
-        given = self._body.pop("reasoning", None)
-        fields = dict(given) if isinstance(given, dict) else {}
+        is_object = isinstance(self._body.get("reasoning"), dict)
+        fields = dict(self._body.pop("reasoning")) if is_object else {}
         effort, summary = fields.pop("effort", None), fields.pop("summary", None)
         for name, field, value in (("effort", "effort", effort), ("shown", "summary", summary)):
             if value is not None:
                 self._unread.places[f"reasoning.{name}"] = f"reasoning.{field}"
         self._unread.keep(fields, "reasoning")
+        self._unread.keep_unusual({"summary": summary}, "reasoning", summary=(None, "auto"))
         if effort is None and summary is None:
             return None
         shown = bool(summary) or None
@@ -133,12 +138,15 @@ class _ResponseReader:
         """
         messages: list[Message] = []
         was_text = False
-        pieces = parts_of(self._body.pop("instructions", None), "instructions")
+        pieces = self._parts(self._body.pop("instructions", None), "instructions", "input_text")
         instructions = [_instruction(pieces, "instructions")] if pieces else []
         for item, place in self._items:
             content = f"{place}.content"
             if item.get("role") in _SYSTEM and not messages:
-                parts = parts_of(item.get("content"), content)
+                self._keep(item, place)
+                parts = self._parts(item.get("content"), content, "input_text")
+                if any(not isinstance(part, Text) for part in parts):
+                    self._unread.keep({"content": item["content"]}, place)
                 instructions.append(_instruction(parts, place))
                 continue
             role, read = self._item(item, place)
@@ -158,30 +166,44 @@ class _ResponseReader:
             case "reasoning":
                 return "assistant", [_thought(fields, place)]
             case "function_call" | "custom_tool_call":
-                return "assistant", [self._call(fields, place)]
+                return "assistant", [self._call(fields, place, kind)]
             case "function_call_output" | "custom_tool_call_output":
-                return "user", [self._result(fields, place)]
+                return "user", [self._result(fields, place, kind)]
             case _ if role is not None:
-                self._unread.keep(fields, place, but=("content",))
+                self._keep(item, place)
                 known: Any = "assistant" if role == "assistant" else "user"
                 known = "system" if role in _SYSTEM else known
-                return known, parts_of(fields.get("content"), f"{place}.content")
+                usual = "output_text" if known == "assistant" else "input_text"
+                return known, self._parts(fields.get("content"), f"{place}.content", usual)
         return "assistant", [Native(item, signature=opaque(item.get("encrypted_content")))]
 
-    def _call(self, fields: JsonObject, place: str) -> Call:
+    def _parts(self, content: Json, place: str, usual: str) -> list[AnyPart]:
+        if isinstance(content, dict):
+            self._unread.more[place] = content
+        return parts_of(content, place, usual, self._unread)
+
+    def _keep(self, item: JsonObject, place: str) -> None:
+        """Keep the fields of a message that its content does not have."""
+        self._unread.keep(item, place, but=("type", "role", "content"))
+        self._unread.keep_unusual(item, place, type=(None, "message"), role=_ROLES)
+
+    def _call(self, fields: JsonObject, place: str, kind: str) -> Call:
         call_id, name = fields.pop("call_id", None), word(fields.pop("name", None))
         self._names.add(call_id, name)
+        usual = "custom_tool_call" if "input" in fields else "function_call"
+        odd = unusual({"type": kind}, type=(usual,))
         if "input" in fields:
             arguments: Any = {"input": fields.pop("input")}
         else:
             arguments = text_arguments(fields.pop("arguments", None))
-        more, known = dict(_said(fields)), word(call_id)
+        more, known = {**dict(_said(fields)), **odd}, word(call_id)
         return Call(known, name, arguments, known or None, place=place, more=more)
 
-    def _result(self, fields: JsonObject, place: str) -> Result:
+    def _result(self, fields: JsonObject, place: str, kind: str) -> Result:
         call_id = fields.pop("call_id", None)
-        value, parts = result_of(fields.pop("output", None), f"{place}.output")
-        name, more, known = self._names.take(call_id), dict(_said(fields)), word(call_id)
+        value, parts = result_of(fields.pop("output", None), f"{place}.output", "input_text")
+        name, known = self._names.take(call_id), word(call_id)
+        more = {**dict(_said(fields)), **unusual({"type": kind}, type=("function_call_output",))}
         return Result(known, name, value, parts, known or None, place=place, more=more)
 
 
@@ -197,9 +219,15 @@ def _thought(fields: JsonObject, place: str) -> Thinking:
     texts = [
         part.text
         for name in ("summary", "content")
-        for part in parts_of(fields.pop(name, None), f"{place}.{name}")
+        for part in parts_of(fields.get(name), f"{place}.{name}")
         if isinstance(part, Text)
     ]
+    for name, plain in (
+        ("summary", [{"type": "summary_text", "text": text} for text in texts]),
+        ("content", []),
+    ):
+        if fields.get(name) in (plain, [], None):
+            fields.pop(name, None)  # the texts are all that it has
     item_id, secret = word(fields.pop("id", None)), opaque(fields.pop("encrypted_content", None))
     more = dict(_said(fields))
     return Thinking("".join(texts), item_id or None, signature=secret, place=place, more=more)

@@ -22,8 +22,8 @@ from harness.stream.prompt import (
     Text,
 )
 
-from ..history import function, text_of, word
-from ..request_reading import Unread, listed, medium_of_url
+from ..history import function, word
+from ..request_reading import Unread, listed, medium_of_url, others, unusual
 
 JsonObject = dict[str, Any]
 
@@ -33,20 +33,25 @@ _SOUNDS: Final = {"mp3": "audio/mpeg"}
 _MODES: Final[dict[str, Any]] = {mode: mode for mode in ("auto", "none", "required")}
 
 
-def parts_of(content: Json, place: str) -> list[AnyPart]:
-    """Return the parts of a content that is a text, or a list of items."""
+def parts_of(
+    content: Json, place: str, usual: str = "text", unread: Unread | None = None
+) -> list[AnyPart]:
+    """Return the parts of a content that is a text, or a list of items. ``usual``: the usual type
+    of its texts.
+    """
     if isinstance(content, str):
         return [Text(content, place=place)]
-    return [_part(item, own) for item, own in listed(content, place)]
+    return [_part(item, own, usual) for item, own in listed(content, place, unread)]
 
 
-def _part(item: JsonObject, place: str) -> AnyPart:
+def _part(item: JsonObject, place: str, usual: str) -> AnyPart:
     kind = item.get("type")
-    if (kind in _TEXTS or kind is None) and "text" in item:
-        return Text(text_of(item["text"]), place=place, more=others(item, ("type", "text")))
-    if "refusal" in item:
-        more = others(item, ("type", "refusal"))
-        return Text(text_of(item["refusal"]), True, place=place, more=more)
+    if (kind in _TEXTS or kind is None) and isinstance(item.get("text"), str):
+        more = {**others(item, ("type", "text")), **unusual(item, type=(usual,))}
+        return Text(item["text"], place=place, more=more)
+    if isinstance(item.get("refusal"), str):
+        more = {**others(item, ("type", "refusal")), **unusual(item, type=("refusal",))}
+        return Text(item["refusal"], True, place=place, more=more)
     return _medium(item, place) or Native(item, place=place)
 
 
@@ -54,43 +59,55 @@ def _medium(item: JsonObject, place: str) -> Media | None:
     """Return the medium of an item; None for a file that only the service can open."""
     kind = str(item.get("type"))
     inner = item.get(kind)
-    held = inner if isinstance(inner, dict) else item
+    nested = isinstance(inner, dict)
+    held = dict(inner if isinstance(inner, dict) else others(item, ("type",)))
+    beside = others(item, ("type", kind)) if nested else {}
     if kind in ("image_url", "input_image"):
-        url = held.get("url") or held.get("image_url")
-        detail = held.get("detail")
+        url = held.pop("url" if held.get("url") else "image_url", None)
+        detail = held.pop("detail", None)
+        more = {**beside, **others(held, ())}
         if isinstance(url, str):
-            return medium_of_url("image", url, place, detail=None if detail == "auto" else detail)
+            detail = None if detail == "auto" else detail
+            return medium_of_url("image", url, place, detail=detail, more=more)
     elif kind == "input_audio" and isinstance(held.get("data"), str):
         named = str(held.get("format"))
-        return Media("audio", _SOUNDS.get(named, f"audio/{named}"), held["data"], place=place)
+        more = {**beside, **others(held, ("data", "format"))}
+        media_type = _SOUNDS.get(named, f"audio/{named}")
+        return Media("audio", media_type, held["data"], place=place, more=more)
     elif kind in ("file", "input_file"):
-        name, url = held.get("filename"), held.get("file_data") or held.get("file_url")
+        name = held.pop("filename", None)
+        url = held.pop("file_data" if held.get("file_data") else "file_url", None)
         if isinstance(url, str):
-            return medium_of_url("document", url, place, name=name)
+            more = {**beside, **others(held, ())}
+            return medium_of_url("document", url, place, name=name, more=more)
     return None
 
 
-def others(item: JsonObject, known: tuple[str, ...]) -> JsonObject:
-    return {name: value for name, value in item.items() if name not in known and value is not None}
-
-
-def result_of(content: Json, place: str) -> tuple[Json, tuple[Text | Media, ...] | None]:
+def result_of(
+    content: Json, place: str, usual: str = "text"
+) -> tuple[Json, tuple[Text | Media, ...] | None]:
     """Return the value and the parts of a result: one of the two is None."""
     if not isinstance(content, list):
         return content, None
-    held = [part for part in parts_of(content, place) if isinstance(part, Text | Media)]
+    held = [part for part in parts_of(content, place, usual) if isinstance(part, Text | Media)]
     return (None, tuple(held)) if len(held) == len(content) else (content, None)
 
 
-def tools_of(tools: Json, vendor: str) -> Iterator[Function | ServerTool]:
+def tools_of(tools: Json, vendor: str, unread: Unread) -> Iterator[Function | ServerTool]:
     """Yield the tools; in Chat Completions a function has a field of its own."""
-    for tool, place in listed(tools, "tools"):
+    for tool, place in listed(tools, "tools", unread):
         inner = tool.get("function", tool)
         if tool.get("type") != "function":
             yield ServerTool(tool, vendor, place, "is a tool of another type")
         elif isinstance(inner, dict) and isinstance(inner.get("name"), str):
-            own = {**others(tool, ("type", "function")), **others(inner, ("type",))}
-            yield function(own, place if inner is tool else f"{place}.function")
+            nested = inner is not tool
+            own = {
+                **others(tool, ("type", "function")),
+                **others(inner, () if nested else ("type",)),
+            }
+            yield function(own, f"{place}.function" if nested else place)
+        else:
+            unread.more[place] = tool
 
 
 def choice_of(body: JsonObject, unread: Unread) -> Choice | None:
@@ -102,7 +119,23 @@ def choice_of(body: JsonObject, unread: Unread) -> Choice | None:
     read = _choice("auto" if choice is None else choice, parallel)
     if read is None:
         unread.keep({"tool_choice": choice, "parallel_tool_calls": parallel}, "")
+    elif isinstance(choice, dict) and choice not in _forms_of(read):
+        unread.more["tool_choice"] = choice
     return read
+
+
+def _forms_of(choice: Choice) -> Iterator[JsonObject]:
+    """Yield a choice of named functions as each API has it."""
+    names = [choice.name] if choice.name else choice.allowed
+    for functions in (
+        [{"type": "function", "name": name} for name in names],
+        [{"type": "function", "function": {"name": name}} for name in names],
+    ):
+        yield from functions if choice.name else ()
+        mode = "required" if choice.name else choice.mode
+        allowed = {"mode": mode, "tools": functions}
+        yield {"type": "allowed_tools", **allowed}
+        yield {"type": "allowed_tools", "allowed_tools": allowed}
 
 
 def _choice(choice: Json, parallel: Any) -> Choice | None:
@@ -135,10 +168,16 @@ def format_of(shape: Json, place: str, unread: Unread) -> AnswerFormat | None:
         return None
     unread.places |= {"format": place, "format.json": place}
     own = place if inner is fields else f"{place}.json_schema"
-    unread.keep(inner, own, but=("type", "name", "schema", "strict"))
+    if inner is not fields:
+        unread.keep(fields, place, but=("type", "json_schema"))
     schema, name = inner.get("schema"), inner.get("name")
     known = Schema(schema, f"{own}.schema") if isinstance(schema, dict) else None
-    return AnswerFormat(known, name if isinstance(name, str) else None, inner.get("strict"))
+    name = name if isinstance(name, str) else None
+    read = (*(("schema",) if known else ()), *(("name",) if name is not None else ()), "strict")
+    unread.keep(inner, own, but=("type", *read) if inner is fields else read)
+    if (kind == "json_schema") != (known is not None):
+        unread.more[f"{place}.type"] = kind
+    return AnswerFormat(known, name, inner.get("strict"))
 
 
 def tier_of(body: JsonObject, unread: Unread) -> JsonObject:

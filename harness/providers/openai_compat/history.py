@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from harness.facts import arguments_of
@@ -29,8 +30,8 @@ from harness.stream.prompt import (
 from ..gemini.request import VENDOR
 from ..gemini.tools import requests_thoughts
 from ..history import CallNames, HistoryRules, opaque, text_of, word
-from ..request_reading import Unread, listed
-from .fields import choice_of, format_of, others, parts_of, result_of, tier_of, tools_of
+from ..request_reading import Unread, listed, others, unusual
+from .fields import choice_of, format_of, parts_of, result_of, tier_of, tools_of
 from .thoughts import TAG
 
 HISTORY: Final = HistoryRules(by_id=True)
@@ -54,6 +55,8 @@ _OF_ANSWER: Final = (
     *("tool_calls", "function_call", "extra_content", "thought_signature"),
 )
 _SYSTEM: Final = ("system", "developer")
+_RESULTS: Final = ("tool", "function")
+_ROLES: Final = ("user", "assistant", "system", *_RESULTS)
 _SIGNED: Final = ("extra_content", "thought_signature")
 
 JsonObject = dict[str, Any]
@@ -98,7 +101,7 @@ class ChatReader:
             messages=tuple(messages),
             instructions=tuple(instructions),
             model=word(body.pop("model", None)) or None,
-            tools=tuple(tools_of(body.pop("tools", None), self._vendor)),
+            tools=tuple(tools_of(body.pop("tools", None), self._vendor, unread)),
             choice=choice_of(body, unread),
             format=format_of(body.pop("response_format", None), "response_format", unread),
             settings=settings,
@@ -119,58 +122,70 @@ class ChatReader:
         """Return the messages, and the instructions before them."""
         messages: list[Message] = []
         instructions: list[Instruction] = []
-        for message, place in listed(self._messages, "messages"):
+        for message, place in listed(self._messages, "messages", self._unread):
             content, role = message.get("content"), message.get("role")
             own, name = f"{place}.content", message.get("name")
             name = name if isinstance(name, str) else None
+            self._unread.keep_unusual(message, place, role=_ROLES)
+            if not isinstance(content, str | list):
+                self._unread.keep({} if role in _RESULTS else {"content": content}, place)
             if role == "assistant":
                 self._unread.keep(message, place, but=_OF_ANSWER)
-                self._unread.keep(_beside_signature(message), f"{place}.extra_content")
                 parts = tuple(self._answer(message, place))
                 messages.append(Message("assistant", parts, name, place, ordered=False))
                 continue
-            self._unread.keep(message, place, but=("role", "content", "name", "tool_call_id"))
-            if role in ("tool", "function"):
-                result = self._result(message, place, by_name=role == "function")
+            read = ("role", "content", "name", *(("tool_call_id",) if role in _RESULTS else ()))
+            self._unread.keep(message, place, but=read)
+            given = parts_of(content, own, unread=self._unread)
+            if role in _RESULTS:
+                result = self._result(message, place)
                 messages.append(Message("user", (result,), place=place))
             elif role in _SYSTEM and not messages:
-                pieces = [part for part in parts_of(content, own) if isinstance(part, Text)]
-                instructions.append(Instruction(tuple(pieces), name, place))
+                pieces = tuple(part for part in given if isinstance(part, Text))
+                self._unread.keep({"content": content} if len(pieces) < len(given) else {}, place)
+                instructions.append(Instruction(pieces, name, place))
             else:
                 known: Any = "system" if role in _SYSTEM else "user"
-                messages.append(Message(known, tuple(parts_of(content, own)), name, place))
+                messages.append(Message(known, tuple(given), name, place))
         return messages, instructions
 
-    def _result(self, message: JsonObject, place: str, *, by_name: bool) -> Result:
-        call_id = message.get("tool_call_id")
-        name = word(message.get("name")) if by_name else self._names.take(call_id)
+    def _result(self, message: JsonObject, place: str) -> Result:
+        call_id, name = message.get("tool_call_id"), word(message.get("name"))
+        known = word(call_id)
+        if message["role"] == "tool":
+            name = self._names.take(call_id) or name
+        more = unusual(message, name=(name, None, ""), role=("tool",))
         value, parts = result_of(message.get("content"), f"{place}.content")
-        return Result(word(call_id), name, value, parts, word(call_id) or None, place=place)
+        return Result(known, name, value, parts, known or None, place=place, more=more)
 
     def _answer(self, message: JsonObject, place: str) -> Iterator[AnyPart]:
         for name in ("reasoning_content", "reasoning"):
             if isinstance(message.get(name), str):
                 yield Thinking(message[name], place=f"{place}.{name}")
-        for detail, own in listed(message.get("reasoning_details"), f"{place}.reasoning_details"):
+        details = message.get("reasoning_details")
+        for detail, own in listed(details, f"{place}.reasoning_details", self._unread):
             yield _detail(detail, own)
         parts = [
             part
-            for item in parts_of(message.get("content"), f"{place}.content")
+            for item in parts_of(message.get("content"), f"{place}.content", unread=self._unread)
             for part in (_tagged(item, self._tag) if isinstance(item, Text) else [item])
         ]
         if isinstance(message.get("refusal"), str):
             parts.append(Text(message["refusal"], True, place=f"{place}.refusal"))
-        if signature := opaque(_signature(message)):
-            text = ""
-            if parts and isinstance(last := parts[-1], Text):
-                text = last.text
-                parts.pop()
-            parts.append(Text(text, signature=signature, place=f"{place}.content"))
+        signature, beside = opaque(_signature(message)), _beside_signature(message)
+        if parts and isinstance(last := parts[-1], Text) and (signature or beside):
+            more = {**last.more, **beside}
+            at = f"{place}.content" if signature else last.place
+            parts[-1] = replace(last, signature=signature, place=at, more=more)
+        elif signature:
+            parts.append(Text("", signature=signature, place=f"{place}.content", more=beside))
+        else:
+            self._unread.keep(beside, f"{place}.extra_content")
         yield from parts
-        for call, own in listed(message.get("tool_calls"), f"{place}.tool_calls"):
+        for call, own in listed(message.get("tool_calls"), f"{place}.tool_calls", self._unread):
             yield self._call(call, own)
         if isinstance(legacy := message.get("function_call"), dict):
-            yield self._call({"function": legacy}, f"{place}.function_call")
+            yield self._call({"type": "function", "function": legacy}, f"{place}.function_call")
 
     def _call(self, call: JsonObject, place: str) -> Call:
         called = call.get("function") or call.get("custom")
@@ -180,7 +195,8 @@ class ChatReader:
         arguments: Any = {"input": called["input"]} if "input" in called else text_arguments(given)
         known, signature = word(call_id), opaque(_signature(call))
         more = {
-            **others(call, ("id", "index", "type", "function", "custom", *_SIGNED)),
+            **others(call, ("id", "type", "function", "custom", *_SIGNED)),
+            **unusual(call, type=("custom" if "custom" in call else "function",)),
             **others(called, ("name", "arguments", "input")),
             **_beside_signature(call),
         }
@@ -197,6 +213,9 @@ class ChatReader:
             places["reasoning.effort"] = "reasoning_effort"
         if self._vendor == VENDOR:
             level, budget = self._extra(google)
+            if effort is not None:
+                name = f"{_EXTRA}.thinking_config.thinking_level"
+                self._unread.keep({name: level}, "")
             effort = effort or level
             if effort is not None:
                 google["thinking_level"] = str(effort).upper()
@@ -221,6 +240,8 @@ class ChatReader:
             del fields["safety_settings"]
             google["safety"] = {item.get("category"): item.get("threshold") for item in safety}
             places["google.safety"] = f"{_EXTRA}.safety_settings"
+            for item, own in listed(safety, places["google.safety"]):
+                self._unread.keep(item, own, but=("category", "threshold"))
         for name, field in _GOOGLE.items():
             if field in fields:
                 google[name] = fields.pop(field)
@@ -228,7 +249,8 @@ class ChatReader:
         config = fields.get("thinking_config")
         config = dict(fields.pop("thinking_config")) if isinstance(config, dict) else {}
         level, budget = config.pop("thinking_level", None), config.pop("thinking_budget", None)
-        config.pop("include_thoughts", None)
+        if config.get("include_thoughts") is True:
+            del config["include_thoughts"]
         for name, value in (("effort", level), ("budget", budget)):
             if value is not None:
                 places[f"reasoning.{name}"] = f"{_EXTRA}.thinking_config"
@@ -238,9 +260,15 @@ class ChatReader:
 
 
 def _detail(detail: JsonObject, place: str) -> Thinking:
-    text = text_of(detail.get("text")) or text_of(detail.get("summary"))
-    signature = opaque(detail.get("signature") or detail.get("data"))
-    return Thinking(text, word(detail.get("id")) or None, signature=signature, place=place)
+    words = next((key for key in ("text", "summary") if text_of(detail.get(key))), "text")
+    secret = "signature" if detail.get("signature") else "data"
+    return Thinking(
+        text_of(detail.get(words)),
+        word(detail.get("id")) or None,
+        signature=opaque(detail.get(secret)),
+        place=place,
+        more=others(detail, ("id", words, secret)),
+    )
 
 
 def text_arguments(given: Json) -> Any:
@@ -283,5 +311,5 @@ def _beside_signature(holder: JsonObject) -> JsonObject:
     more = others(extra, ("google", "vertex"))
     for vendor in ("google", "vertex"):
         own = extra.get(vendor)
-        more |= others(own, ("thought_signature", "thought")) if isinstance(own, dict) else {}
+        more |= others(own, ("thought_signature",)) if isinstance(own, dict) else {}
     return more
