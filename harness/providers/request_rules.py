@@ -1,6 +1,6 @@
 """The rules of a wire: the requests that its API refuses, with the status and the words of the API.
 
-Gemini's rules are in `harness.server.refusals`, because they read the canonical form of a request.
+Gemini's rules are in `harness.server.refusals`, because they are for five wires.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,15 +23,25 @@ import harness
 from harness.providers import detect_provider
 from harness.server.refusals import RULES, given_by, read_request
 from harness.server.refusals.models import TABLE, Row, has_field, read_rows
-from harness.server.refusals.rule import GENERATE, Generate
+from harness.server.refusals.rule import GENERATE, Asked
 from harness.server.refusals.tools import schema_nodes
-from harness.server.refusals.values import as_dict, as_list
 from harness.stream.json_codec import decode_object
+from harness.stream.prompt import Text, Thinking
 
 from .walk import read_manifest
 
 MOST_MODELS: Final = 6
-Feature = Callable[[Generate], bool]
+Feature = Callable[[Asked], bool]
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    return value if type(value) is dict else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if type(value) is list else []
+
+
 _RULES: Final = {rule.name: rule for rule in RULES}
 
 
@@ -46,7 +56,7 @@ def _breaks(rule: str) -> Feature:
 def _schema(form: str, holds: Callable[[dict[str, Any]], bool]) -> Feature:
     """Whether a Schema of functions, or of ``responseJsonSchema``, has something."""
 
-    def has(request: Generate) -> bool:
+    def has(request: Asked) -> bool:
         settings = as_dict(request.body.get("generationConfig"))
         declarations = [
             as_dict(declaration)
@@ -63,24 +73,23 @@ def _is_object_without_properties(node: dict[str, Any]) -> bool:
     return str(node.get("type")).upper() == "OBJECT" and not node.get("properties")
 
 
-def _ends_with_model(request: Generate) -> bool:
-    return bool(request.contents) and request.contents[-1].get("role") == "model"
+def _ends_with_model(request: Asked) -> bool:
+    return bool(request.contents) and request.contents[-1].role == "model"
 
 
-def _has_empty_text(request: Generate) -> bool:
-    return any(part.get("text") == "" for _, _, part in request.parts())
+def _has_empty_text(request: Asked) -> bool:
+    texts = (part for _, part in request.parts if isinstance(part, Text | Thinking))
+    return any(not part.text for part in texts)
 
 
-def _with_flag(request: Generate) -> bool:
+def _with_flag(request: Asked) -> bool:
     config = as_dict(request.body.get("toolConfig"))
     flag = config.get("includeServerSideToolInvocations") is True
-    body = {**request.body, "toolConfig": {}}
-    return flag and _breaks("built-in-with-functions")(
-        Generate(body, "", "gemini-api", request.given)
-    )
+    prompt = replace(request.prompt, more={})
+    return flag and _breaks("built-in-with-functions")(replace(request, prompt=prompt))
 
 
-def _has_word_in_lower_case(request: Generate) -> bool:
+def _has_word_in_lower_case(request: Asked) -> bool:
     words = [
         as_dict(as_dict(request.body.get("toolConfig")).get("functionCallingConfig")).get("mode"),
         as_dict(as_dict(request.body.get("generationConfig")).get("thinkingConfig")).get(
@@ -158,7 +167,7 @@ ACCEPTED: Final[dict[str, Feature]] = dict(
 )
 
 
-def _answers_as_text(request: Generate) -> bool:
+def _answers_as_text(request: Asked) -> bool:
     modalities = as_dict(request.body.get("generationConfig")).get("responseModalities")
     return not modalities or modalities == ["TEXT"]
 
@@ -211,7 +220,7 @@ def _exchanges(path: Path) -> Iterator[harness.Exchange]:
         return  # the walk of the corpus reports it
 
 
-def _features(exchange: harness.Exchange) -> Iterator[tuple[str, Generate, str]]:
+def _features(exchange: harness.Exchange) -> Iterator[tuple[str, Asked, str]]:
     recorded = exchange.request
     if recorded is None or exchange.status not in (200, 400) or not exchange.generates:
         return

@@ -10,7 +10,7 @@ import pytest
 from harness.providers import Identity
 from harness.server.refusals import MODEL_RULES, RULES, find_broken_rules, given_by, read_request
 from harness.server.refusals.models import Row, has_field, read_rows
-from harness.server.refusals.rule import Generate
+from harness.server.refusals.rule import Asked
 from tests.docs.model_page import rule_of
 from tests.server.socket_client import USER, turn
 
@@ -166,14 +166,14 @@ def test_the_level_of_a_rule_is_that_of_its_evidence(kind: str, source: str, lev
 def test_the_form_of_a_field(form: str, settings: dict[str, Any], has: bool) -> None:
     identity = Identity("gemini-api", generates=True, model="m")
     request = read_request(configured(**settings), identity, lambda: given_by([]))
-    assert isinstance(request, Generate)
+    assert isinstance(request, Asked)
     assert has_field(request, form) is has
 
 
 def test_a_field_without_a_form_is_an_error() -> None:
     identity = Identity("gemini-api", generates=True, model="m")
     request = read_request(asked(), identity, lambda: given_by([]))
-    assert isinstance(request, Generate)
+    assert isinstance(request, Asked)
     with pytest.raises(ValueError, match=r"models\.tsv: 'more than 5' is not the form of a field"):
         has_field(request, "more than 5")
 

@@ -160,7 +160,7 @@ def _read(value: Json, kind: str) -> Json:
         return int(value) if value.is_integer() else value
     if type(value) is str:
         if kind is BYTES:
-            return _read_bytes(value)
+            return plain_base64(value)
         if kind is NUMBER and _NUMBER.fullmatch(value):
             return _read(float(value), FREE) if "." in value else int(value)
         if kind is TYPE:
@@ -204,7 +204,7 @@ def _says_nothing(name: str, value: Json) -> bool:
     return value == "" and name == "thoughtSignature"
 
 
-def _read_bytes(text: str) -> str:
+def plain_base64(text: str) -> str:
     """Return one base64 for the same bytes, from either alphabet, with or without padding. Other
     text stays as it is.
     """

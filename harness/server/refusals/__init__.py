@@ -2,7 +2,7 @@
 those of another wire are in its folder (`harness.providers.Provider.refusals`).
 
 The source of a rule is the API's documentation or a published error message. A rule checks the
-canonical form of a request. The first broken rule determines the error. The rules have the order of
+prompt of a request. The first broken rule determines the error. The rules have the order of
 the API's checks: first the parser, then the validator, then the model.
 """
 
@@ -18,10 +18,9 @@ from harness.stream.json_codec import decode_object
 from .contents import CONTENT_RULES
 from .fields import FIELD_RULES
 from .given import ServedSignatures, given_by
-from .histories import chat_request, interaction_request
 from .interactions import INTERACTION_RULES
 from .models import model_rules
-from .rule import Generate, Rule, RuleLevel
+from .rule import EVERY_WIRE, GENERATE, Asked, Rule, RuleLevel
 from .signatures import SIGNATURE_RULES
 from .tools import TOOL_RULES
 
@@ -96,20 +95,13 @@ def find_broken_rules(
 
 def read_request(
     sent: dict[str, Any], identity: Identity, given: Callable[[], ServedSignatures]
-) -> Generate | None:
-    """Return the request in canonical form; None for another API."""
-    streamed = bool(identity.streamed)
-    # The compatible endpoint accepts model names with a collection or publisher.
-    model = (identity.model or "").rpartition("/")[2]
-    match identity.provider:
-        case "interactions":
-            request = interaction_request(sent, given().interactions)
-            return Generate(request, model, "interactions", given, sent=sent)
-        case "openai-compat":
-            return Generate(chat_request(sent), model, "openai-compat", given, sent=sent)
-        case "gemini-api" | "vertex-ai" | "code-assist" as wire:
-            request, prefix = PROVIDERS[wire].canonical(sent), ""
-            if type(request.get("request")) is dict:
-                request, prefix = request["request"], "request."
-            return Generate(request, identity.model or "", wire, given, prefix, sent, streamed)
-    return None
+) -> Asked | None:
+    """Return the request that the rules check; None for another API."""
+    known = PROVIDERS.get(identity.provider or "")
+    wire = next((wire for wire in EVERY_WIRE if known and known.name == wire), None)
+    if known is None or wire is None:
+        return None
+    model = identity.model or ""
+    if wire not in GENERATE:  # the others accept names with a collection or publisher
+        model = model.rpartition("/")[2]
+    return Asked(known.prompt_of(sent), model, wire, given, sent, bool(identity.streamed))

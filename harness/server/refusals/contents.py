@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, Final
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Any, Final, NamedTuple
 
-from .rule import EVERY_WIRE, GENERATE, Generate, Rule, Wire
-from .values import as_dict, as_list, parts_of
+from harness.stream.prompt import Call, Media, Native, Result
+
+from .given import Content
+from .rule import EVERY_WIRE, GENERATE, Asked, Rule, Spot, Wire, whole
 
 COUNTS: Final = (
     "Please ensure that the number of function response parts is equal to the number of function"
@@ -22,199 +24,137 @@ ORDER: Final = (
 RESULT_ORDER: Final = (
     "Please ensure that function response turn comes immediately after a function call turn."
 )
+_ROLE: Final = re.compile(r"(?:contents|messages)\[\d+\]\.role")
+_SYSTEM_PART: Final = re.compile(r"systemInstruction(\.parts\[\d+\])")
+_ITEM: Final = "* GenerateContentRequest."
 
 
-_FROM_3: Final = re.compile(r"gemini-(?:[3-9]|[12][0-9])")
-"""Names of models that have the number. A name like ``gemini-flash-latest`` meant an older model at
-first, and a published recording shows that this model answered such a history.
-"""
+def _roles(request: Asked) -> Iterator[Spot]:
+    """Yield the roles that are not those of the user and the model."""
+    system = ("developer",) if request.wire == "openai-compat" else ()
+    for place, role in request.prompt.more.items():
+        is_named = role or request.wire not in GENERATE  # there an empty role is the user's
+        if _ROLE.fullmatch(place.removeprefix("request.")) and is_named and role not in system:
+            yield place, role
 
 
-def _contents_missing(request: Generate) -> Iterator[str]:
-    if not request.contents:
-        yield "* GenerateContentRequest.contents: contents is not specified"
-
-
-def _role_unknown(request: Generate) -> Iterator[str]:
-    if any(
-        content.get("role") not in ("user", "model", "function") for content in request.contents
-    ):
-        yield "Please use a valid role: user, model."
-
-
-def _content_empty(request: Generate) -> Iterator[str]:
+def _contents(request: Asked) -> Iterator[Spot]:
     for number, content in enumerate(request.contents):
-        if not as_list(content.get("parts")):
-            yield (
-                f"* GenerateContentRequest.contents[{number}].parts: contents.parts must not be"
-                " empty."
-            )
+        yield f"contents[{number}]", content
 
 
-def _part_empty(request: Generate) -> Iterator[str]:
-    instruction = parts_of(as_dict(request.body.get("systemInstruction")))
-    parts = [
-        *((f"system_instruction.parts[{place}]", part) for place, part in enumerate(instruction)),
-        *((path, part) for path, _, part in request.parts()),
-    ]
-    for path, part in parts:
-        if not part.keys() - {"thought"}:
-            yield (
-                f"* GenerateContentRequest.{path}.data: required oneof field 'data' must have one"
-                " initialized field"
-            )
+def _read_contents(request: Asked) -> Iterator[Spot]:
+    """Yield each content that has nothing of another type than its parts have."""
+    messages = (message for message in request.prompt.messages if message.role != "system")
+    for (place, content), message in zip(_contents(request), messages, strict=True):
+        odd = f"{message.place}.{'parts[' if request.wire in GENERATE else 'content'}"
+        if not any(name.startswith(odd) for name in request.prompt.more):
+            yield place, content
 
 
-def _name_empty(request: Generate) -> Iterator[str]:
-    for path, _, part in request.parts():
-        for field, spelling in (
-            ("functionCall", "function_call"),
-            ("functionResponse", "function_response"),
-        ):
-            if type(part.get(field)) is dict and not part[field].get("name"):
-                yield f"* GenerateContentRequest.{path}.{spelling}.name: Name cannot be empty."
+def _last_content(request: Asked) -> list[Spot]:
+    return [*_contents(request)][-1:]
 
 
-def _result_media(request: Generate) -> Iterator[str]:
-    for _, _, part in request.parts():
-        if as_list(as_dict(part.get("functionResponse")).get("parts")):
-            yield (
-                "Unable to submit request because `function_response.parts` is not supported for"
-                " this model."
-            )
-            return
+def _other_parts(request: Asked) -> Iterator[Spot]:
+    """Yield the fields of each part that is no text, call, result or medium."""
+    for place, raw in request.prompt.more.items():
+        if part := _SYSTEM_PART.fullmatch(place.removeprefix("request.")):
+            yield f"system_instruction{part[1]}", raw
+    yield from ((place, part.raw) for place, part in request.parts if isinstance(part, Native))
 
 
-def _result_reference(request: Generate) -> Iterator[str]:
-    for _, _, part in request.parts():
-        result = as_dict(part.get("functionResponse"))
-        names = {
-            as_dict(media.get(field)).get("displayName")
-            for media in parts_of(result)
-            for field in ("inlineData", "fileData")
-        }
-        for name in _references(result.get("response")):
-            if name not in names:
-                yield (
-                    f"The referenced name `{name}` in function_response.response does not match to"
-                    " a display_name in the function_response.parts."
-                )
-                return
+def _named(request: Asked) -> Iterator[Spot]:
+    for place, part in request.parts:
+        if isinstance(part, Call | Result) and "functionResponse" not in part.more:
+            kind = "function_call" if isinstance(part, Call) else "function_response"
+            yield f"{place}.{kind}", part
 
 
-def _references(value: Any) -> Iterator[str]:
-    """Yield the values of ``$ref`` anywhere in a result, which name its media."""
-    if type(value) is dict:
-        if type(value.get("$ref")) is str:
+def _results(request: Asked) -> Iterator[Spot]:
+    return ((place, part) for place, part in request.parts if isinstance(part, Result))
+
+
+def _references(request: Asked) -> Iterator[Spot]:
+    """Yield each ``$ref`` in a result, and whether one of its media has the name."""
+    for _, result in _results(request):
+        names = [part.name for part in result.parts or () if isinstance(part, Media)]
+        yield from ((name, name in names) for name in _names_in(result.value))
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
             yield value["$ref"]
         for inner in value.values():
-            yield from _references(inner)
-    elif type(value) is list:
+            yield from _names_in(inner)
+    elif isinstance(value, list):
         for inner in value:
-            yield from _references(inner)
-
-
-_Named = tuple[Any, str | None]
-"""The name and the id of a call or a result."""
+            yield from _names_in(inner)
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
     """Consecutive contents of one role; the API reads them as one."""
 
-    role: str
-    calls: tuple[_Named, ...] = ()
-    """The names of its calls, with their ids."""
-    results: tuple[_Named, ...] = ()
-    """The names of the results for calls of the previous turn, with their ids."""
+    role: str = ""
+    calls: tuple[Call, ...] = ()
+    results: tuple[Result, ...] = ()
+    """The results for calls of the previous turn."""
     contents: int = 0
     """The number of contents with such results."""
     own: int = 0
     """The number of results for calls of this turn, as remote tools have them."""
 
 
-def _turns(request: Generate) -> list[_Turn]:
-    turns: list[_Turn] = []
-    for content in request.contents:
-        role = "model" if content.get("role") == "model" else "user"
-        turn = turns.pop() if turns and turns[-1].role == role else _Turn(role)
-        before = len(turn.results)
-        for part in parts_of(content):
-            call, result = part.get("functionCall"), part.get("functionResponse")
-            if type(call) is dict:
-                turn = replace(turn, calls=(*turn.calls, _named(call)))
-            elif "functionResponse" in part and turn.calls:
-                turn = replace(turn, own=turn.own + 1)
-            elif "functionResponse" in part:
-                turn = replace(turn, results=(*turn.results, _named(as_dict(result))))
-        if len(turn.results) > before:
-            turn = replace(turn, contents=turn.contents + 1)
-        turns.append(turn)
-    return turns
+class _Pair(NamedTuple):
+    """A turn and the next one."""
+
+    turn: _Turn
+    after: _Turn
+
+    @property
+    def results(self) -> int:
+        return self.turn.own + len(self.after.results)
 
 
-def _named(part: dict[str, Any]) -> _Named:
-    call_id = part.get("id")
-    return part.get("name"), call_id if type(call_id) is str else None
+def _pairs(request: Asked) -> Iterator[Spot]:
+    """Yield each turn with the next one. The first and the last are paired with an empty turn."""
+    turns = [
+        _turn(role, [*held]) for role, held in groupby(request.contents, lambda turn: turn.role)
+    ]
+    turns = [_Turn(), *turns, _Turn()]
+    yield from (("", _Pair(*pair)) for pair in pairwise(turns))
 
 
-def _calls_first(request: Generate) -> Iterator[str]:
-    if any(turn.role == "model" and turn.calls for turn in _turns(request)[:1]):
-        yield ORDER
+def _turn(role: str, contents: list[Content]) -> _Turn:
+    calls: list[Call] = []
+    results: list[Result] = []
+    own, number = 0, 0
+    for content in contents:
+        before = len(results)
+        for part in content.parts:
+            if isinstance(part, Call):
+                calls.append(part)
+            elif isinstance(part, Result) and calls:
+                own += 1
+            elif isinstance(part, Result):
+                results.append(part)
+        number += len(results) > before
+    return _Turn(role, tuple(calls), tuple(results), number, own)
 
 
-def _results_without_calls(request: Generate) -> Iterator[str]:
-    turns = _turns(request)
-    if any(turn.results and not before.calls for before, turn in pairwise([_Turn(""), *turns])):
-        yield RESULT_ORDER
+def _called(request: Asked) -> Iterator[Spot]:
+    """Yield the name of each result with that of its call: the one with its id, else the one at its
+    place.
+    """
+    for _, (turn, after) in _pairs(request):
+        names = {call.wire_id: call.name for call in turn.calls}
+        for call, result in zip(turn.calls, after.results, strict=False):
+            by_id = names.get(result.wire_id, call.name) if result.wire_id else call.name
+            yield "", (result.name, by_id)
 
 
-def _results_miscounted(request: Generate) -> Iterator[str]:
-    for turn, after in pairwise([*_turns(request), _Turn("")]):
-        results = turn.own + len(after.results)
-        if turn.calls and results and results != len(turn.calls):
-            yield COUNTS
-            return
-
-
-def _calls_without_results(request: Generate) -> Iterator[str]:
-    for turn, after in pairwise([*_turns(request), _Turn("")]):
-        if turn.calls and not turn.own and not after.results and _FROM_3.match(request.model):
-            yield COUNTS
-            return
-
-
-def _results_split(request: Generate) -> Iterator[str]:
-    if any(turn.contents > 1 for turn in _turns(request)):
-        yield COUNTS
-
-
-def _result_name(request: Generate) -> Iterator[str]:
-    for turn, after in pairwise([*_turns(request), _Turn("")]):
-        names = {call_id: name for name, call_id in turn.calls}
-        for (called, _), (name, call_id) in zip(turn.calls, after.results, strict=False):
-            if name != (names.get(call_id, called) if call_id else called):
-                yield "Request contains an invalid argument."
-                return
-
-
-def _ends_with_model(request: Generate) -> Iterator[str]:
-    last = request.contents[-1] if request.contents else {}
-    parts = parts_of(last)
-    ends_with_result = bool(parts) and "functionResponse" in parts[-1]
-    if last.get("role") == "model" and not ends_with_result and not request.takes_prefill:
-        yield "Requests ending with a model turn are not supported."
-
-
-def _results_beside_text(request: Generate) -> Iterator[str]:
-    for number, content in enumerate(request.contents):
-        parts = parts_of(content)
-        results = sum("functionResponse" in part for part in parts)
-        if content.get("role") != "model" and 0 < results < len(parts):
-            yield f"contents[{number}] has function responses and other parts"
-
-
-_API: Final = "https://ai.google.dev/api"
 _CONTENTS: Final[tuple[Wire, ...]] = (*GENERATE, "openai-compat")
 
 CONTENT_RULES: Final = (
@@ -222,21 +162,28 @@ CONTENT_RULES: Final = (
         "contents-missing",
         "A request without contents.",
         "https://github.com/quarkiverse/quarkus-langchain4j/pull/2480",
-        _contents_missing,
+        whole,
+        lambda request: not request.contents,
+        f"{_ITEM}contents: contents is not specified",
         wires=_CONTENTS,
     ),
     Rule(
         "role-unknown",
         "A role other than `user`, `model` and the old `function`.",
-        f"{_API}/caching#Content",
-        _role_unknown,
+        "https://ai.google.dev/api/caching#Content",
+        _roles,
+        lambda role: role not in ("user", "model", "function"),
+        "Please use a valid role: user, model.",
         wires=_CONTENTS,
+        once=True,
     ),
     Rule(
         "content-empty",
         "A content without parts.",
         "https://github.com/langchain-ai/langchain-google/issues/691",
-        _content_empty,
+        _read_contents,
+        lambda content: not content.parts,
+        f"{_ITEM}{{place}}.parts: contents.parts must not be empty.",
         wires=_CONTENTS,
     ),
     Rule(
@@ -244,84 +191,122 @@ CONTENT_RULES: Final = (
         "A part without any field, also in the system instruction. A text may be empty, and a part"
         " may be a signature alone.",
         "https://github.com/genkit-ai/genkit/issues/3816",
-        _part_empty,
+        _other_parts,
+        lambda raw: isinstance(raw, dict) and not raw.keys() - {"thought"},
+        f"{_ITEM}{{place}}.data: required oneof field 'data' must have one initialized field",
     ),
     Rule(
         "name-empty",
         "A function call or a result without a name.",
         "https://github.com/langflow-ai/langflow/issues/9437",
-        _name_empty,
+        _named,
+        lambda part: not part.name,
+        f"{_ITEM}{{place}}.name: Name cannot be empty.",
         wires=EVERY_WIRE,
     ),
     Rule(
         "calls-first",
         "Function calls in the first turn.",
         "https://github.com/google-gemini/gemini-cli/issues/11814",
-        _calls_first,
+        _pairs,
+        lambda pair: not pair.turn.role and pair.after.role == "model" and pair.after.calls,
+        ORDER,
         wires=EVERY_WIRE,
     ),
     Rule(
         "results-without-calls",
         "Results that do not directly follow function calls.",
         "https://github.com/BerriAI/litellm/issues/26755",
-        _results_without_calls,
+        _pairs,
+        lambda pair: pair.after.results and not pair.turn.calls,
+        RESULT_ORDER,
         wires=EVERY_WIRE,
+        once=True,
     ),
     Rule(
         "results-miscounted",
         "Function calls that are followed by a different number of results.",
         "https://github.com/google-gemini/gemini-cli/issues/4217",
-        _results_miscounted,
+        _pairs,
+        lambda pair: pair.turn.calls and pair.results and pair.results != len(pair.turn.calls),
+        COUNTS,
         wires=EVERY_WIRE,
+        once=True,
     ),
     Rule(
         "results-split",
         "On Vertex AI: results of one turn in several contents. The Gemini API accepts them.",
         "https://github.com/docker/docker-agent/issues/2958",
-        _results_split,
+        _pairs,
+        lambda pair: pair.turn.contents > 1,
+        COUNTS,
         wires=("vertex-ai",),
+        once=True,
     ),
     Rule(
         "calls-without-results",
         "From Gemini 3 on, if the name has a number: function calls that no result follows.",
         "https://github.com/microsoft/vscode/issues/299295",
-        _calls_without_results,
+        _pairs,
+        lambda pair: pair.turn.calls and not pair.results,
+        COUNTS,
         wires=EVERY_WIRE,
+        models="numbered from 3",
+        once=True,
     ),
     Rule(
         "result-name",
         "On Vertex AI, from Gemini 3 on: a result with another name than its call. The Gemini API"
         " accepts it.",
         "https://github.com/archestra-ai/archestra/pull/7583",
-        _result_name,
+        _called,
+        lambda names: names[0] != names[1],
+        "Request contains an invalid argument.",
         wires=("vertex-ai",),
         models="from 3",
+        once=True,
     ),
     Rule(
         "result-media",
         "Before Gemini 3: `parts` in a result.",
         "https://github.com/google-gemini/gemini-cli/issues/19436",
-        _result_media,
+        _results,
+        lambda result: result.parts or isinstance(result.more.get("parts"), list),
+        "Unable to submit request because `function_response.parts` is not supported for this"
+        " model.",
         models="before 3",
+        once=True,
     ),
     Rule(
         "result-reference",
         "A `$ref` inside a result that is not the `displayName` of one of its `parts`.",
         "https://github.com/vercel/ai/issues/14369",
-        _result_reference,
+        _references,
+        lambda is_known: not is_known,
+        "The referenced name `{place}` in function_response.response does not match to a"
+        " display_name in the function_response.parts.",
+        once=True,
     ),
     Rule(
         "ends-with-model",
         "For Gemini 3.5 Flash-Lite, 3.6 and later: a history that ends with a turn of the model.",
         "https://github.com/LibreChat-AI/agents/pull/323",
-        _ends_with_model,
+        _last_content,
+        lambda last: last.role == "model" and not isinstance([None, *last.parts][-1], Result),
+        "Requests ending with a model turn are not supported.",
         wires=EVERY_WIRE,
+        models="without prefill",
     ),
     Rule(
         "results-beside-text",
         "From Gemini 3 on: results and other parts in one content.",
         "https://github.com/MoonshotAI/kimi-code/issues/2914",
-        _results_beside_text,
+        _contents,
+        lambda content: (
+            content.role == "user"
+            and 0 < sum(isinstance(part, Result) for part in content.parts) < len(content.parts)
+        ),
+        "{place} has function responses and other parts",
         level="warning",
         models="from 3",
     ),

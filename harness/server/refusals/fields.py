@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 
 from harness.stream.printable import short_json
 
-from .rule import Generate, Rule, Wire
+from .rule import Asked, Rule, Spot, Wire
 
 _INVALID: Final = "Invalid JSON payload received."
 
@@ -74,12 +74,11 @@ _SCALARS: Final[dict[str, tuple[str, Callable[[Any], object]]]] = {
 """Scalar type → its name in an error, and whether proto3 JSON can read a value of it."""
 
 
-def _lines(fault: _Fault, request: Generate) -> Iterator[str]:
-    """Yield the lines of the API's message for one kind of fault."""
+def _faults(request: Asked) -> Iterator[Spot]:
+    """Yield each fault: the line of the API's message, and the kind."""
     root = "CodeAssistRequest" if request.wire == "code-assist" else "GenerateContentRequest"
     for kind, line in _Parser(request.wire).message("", root, request.sent):
-        if kind == fault:
-            yield line
+        yield line, kind
 
 
 class _Parser:
@@ -197,19 +196,25 @@ FIELD_RULES: Final = (
         "A field that the API does not publish for its message, in the envelope, the contents, the"
         " configuration or a Schema: `cache_control`, `reasoning_effort`, `strict`, `const` …",
         "https://github.com/zed-industries/zed/issues/44875",
-        partial(_lines, "unknown"),
+        _faults,
+        lambda kind: kind == "unknown",
+        "{place}",
     ),
     Rule(
         "field-twice",
         "A field in both spellings, such as `toolConfig` and `tool_config`.",
         "https://github.com/Wei-Shaw/sub2api/issues/1045",
-        partial(_lines, "twice"),
+        _faults,
+        lambda kind: kind == "twice",
+        "{place}",
     ),
     Rule(
         "field-value",
         "A value of another type than the API publishes for its field: a whole number, a number, a"
         " boolean, a text, a word of an enumeration, base64, a duration, an object, a list.",
         "https://github.com/NEKOparapa/AiNiee/issues/746",
-        partial(_lines, "value"),
+        _faults,
+        lambda kind: kind == "value",
+        "{place}",
     ),
 )

@@ -2,82 +2,79 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
-from .rule import Generate, Rule
-from .values import as_list
-
-
-def _model_or_agent(request: Generate) -> Iterator[str]:
-    given = [name for name in ("model", "agent") if request.sent.get(name)]
-    if len(given) != 1:
-        yield "Exactly one of model and agent must be set."
-
-
-def _input_missing(request: Generate) -> Iterator[str]:
-    goes_on = request.sent.get("continuation_token") and request.sent.get("previous_interaction_id")
-    if not request.sent.get("input") and not goes_on:
-        yield "input is required."
-
-
-def _turns(request: Generate) -> Iterator[str]:
-    for number, item in enumerate(as_list(request.sent.get("input"))):
-        if type(item) is dict and "role" in item and "type" not in item:
-            yield f"input[{number}]: Unknown parameter 'role'; a step has a type."
-
-
-def _background_unstored(request: Generate) -> Iterator[str]:
-    if request.sent.get("background") is True and request.sent.get("store") is False:
-        yield "background is not supported without store."
-
-
-def _previous_unknown(request: Generate) -> Iterator[str]:
-    previous = request.sent.get("previous_interaction_id")
-    known = request.given().interactions
-    if type(previous) is str and known and previous not in known:
-        yield f"Interaction '{previous}' not found."
-
+from .rule import Asked, Rule, Spot, whole
 
 _DOCS: Final = "https://ai.google.dev/gemini-api/docs"
+_ROLE: Final = re.compile(r"(input\[\d+\])\.role")
 
-INTERACTION_RULES: Final = tuple(
-    Rule(name, refused, source, check, wires=("interactions",), status=status)
-    for name, refused, source, check, status in (
-        (
-            "model-or-agent",
-            "An interaction with neither or both of `model` and `agent`.",
-            "https://ai.google.dev/api/interactions-api",
-            _model_or_agent,
-            400,
+
+def _steps_with_role(request: Asked) -> Iterator[Spot]:
+    """Yield the type of each step with a role; None for a step without a type."""
+    more = request.prompt.more
+    for match in filter(None, map(_ROLE.fullmatch, more)):
+        yield match[1], more.get(f"{match[1]}.type", "")
+
+
+def _previous(request: Asked) -> Iterator[Spot]:
+    """Yield the id of the previous interaction, and whether it is known: it is served, or none
+    is.
+    """
+    if isinstance(previous := request.more("previous_interaction_id"), str):
+        known = request.given().interactions
+        yield previous, not known or previous in known
+
+
+_rule = partial(Rule, wires=("interactions",))
+
+INTERACTION_RULES: Final = (
+    _rule(
+        "model-or-agent",
+        "An interaction with neither or both of `model` and `agent`.",
+        "https://ai.google.dev/api/interactions-api",
+        whole,
+        lambda request: bool(request.prompt.model) == bool(request.more("agent")),
+        "Exactly one of model and agent must be set.",
+    ),
+    _rule(
+        "input-missing",
+        "An interaction without `input`, unless it continues a stored one by a token.",
+        "https://ai.google.dev/api/interactions-api",
+        whole,
+        lambda request: (
+            not request.prompt.messages
+            and not any(place.startswith("input") for place in request.prompt.more)
+            and not (request.more("continuation_token") and request.prompt.continues)
         ),
-        (
-            "input-missing",
-            "An interaction without `input`, unless it continues a stored one by a token.",
-            "https://ai.google.dev/api/interactions-api",
-            _input_missing,
-            400,
-        ),
-        (
-            "turns-removed",
-            "An item of `input` with a `role`, as in the schema before May 2026.",
-            f"{_DOCS}/interactions-breaking-changes-may-2026",
-            _turns,
-            400,
-        ),
-        (
-            "background-unstored",
-            "A background interaction that is not stored.",
-            f"{_DOCS}/interactions",
-            _background_unstored,
-            400,
-        ),
-        (
-            "previous-unknown",
-            "A `previous_interaction_id` that is not in the served exchanges; status 404.",
-            f"{_DOCS}/interactions",
-            _previous_unknown,
-            404,
-        ),
-    )
+        "input is required.",
+    ),
+    _rule(
+        "turns-removed",
+        "An item of `input` with a `role`, as in the schema before May 2026.",
+        f"{_DOCS}/interactions-breaking-changes-may-2026",
+        _steps_with_role,
+        lambda kind: kind is None,
+        "{place}: Unknown parameter 'role'; a step has a type.",
+    ),
+    _rule(
+        "background-unstored",
+        "A background interaction that is not stored.",
+        f"{_DOCS}/interactions",
+        whole,
+        lambda request: request.more("background") is True and request.more("store") is False,
+        "background is not supported without store.",
+    ),
+    _rule(
+        "previous-unknown",
+        "A `previous_interaction_id` that is not in the served exchanges; status 404.",
+        f"{_DOCS}/interactions",
+        _previous,
+        lambda is_known: not is_known,
+        "Interaction '{place}' not found.",
+        status=404,
+    ),
 )

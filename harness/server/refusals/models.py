@@ -23,9 +23,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from .rule import GENERATE, Generate, Rule, RuleLevel, Wire
+from .rule import GENERATE, Asked, Rule, RuleLevel, Spot, Wire
 from .tools import schema_nodes
-from .values import as_dict
 
 TABLE: Final = Path(__file__).with_name("models.tsv")
 _TERM: Final = re.compile(r"([\w.*$]+)(?:([=>])(.*))?")
@@ -56,7 +55,7 @@ class Row:
         """The level of a rule that rests on this row."""
         return "api" if self.kind in _SURE or len(self.urls) > 1 else "warning"
 
-    def concerns(self, request: Generate) -> bool:
+    def concerns(self, request: Asked) -> bool:
         """Return whether a request is for the API and the models of the row, and has its field."""
         return (
             request.wire in self.api.split(", ")
@@ -80,10 +79,11 @@ def read_rows() -> tuple[Row, ...]:
     return tuple(Row(**line) for line in lines)
 
 
-def has_field(request: Generate, field: str) -> bool:
+def has_field(request: Asked, field: str) -> bool:
     """Return whether a request has a field in the form of the table."""
     body = request.body if request.wire in GENERATE else request.sent
-    places = as_dict(body.get("generationConfig")) | body
+    generation = body.get("generationConfig")
+    places = {**generation, **body} if isinstance(generation, dict) else body
     return any(
         all(_holds(places, term) for term in option.split(" & ")) for option in field.split(", ")
     )
@@ -145,12 +145,12 @@ def _rule(name: str, level: RuleLevel, source: str, rows: list[Row]) -> Rule:
     texts = [f"{field} for {', '.join(names)}" for field, names in models.items()]
     refused = f"{'; '.join(texts)}.".replace("for *", "for all models")
     name = name if level == "api" else f"{name}-reported"
-    check = partial(_refused, tuple(rows))
-    return Rule(name, refused, source, check, level=level, wires=wires)
+    each = partial(_refused, tuple(rows))
+    return Rule(name, refused, source, each, bool, "{place}", level=level, wires=wires)
 
 
-def _refused(rows: tuple[Row, ...], request: Generate) -> Iterator[str]:
+def _refused(rows: tuple[Row, ...], request: Asked) -> Iterator[Spot]:
     for row in rows:
-        if row.concerns(request):
-            quoted = _QUOTED.match(row.note)
-            yield quoted[1] if quoted else f"{row.field} is not supported for this model."
+        quoted = _QUOTED.match(row.note)
+        sentence = quoted[1] if quoted else f"{row.field} is not supported for this model."
+        yield sentence, row.concerns(request)

@@ -1,17 +1,23 @@
-"""Defines the type of a rule, and the request that a rule checks."""
+"""A rule is a row: the places of a request that can break it, the condition, and the sentence.
+
+A rule reads the prompt of a request, so one row is for every wire that has its values. A field for
+which a prompt has no value is in `Prompt.more`, under its place. Two kinds of rules read more than
+the prompt. Those of the parser are about the spelling and the JSON type of each field, and those of
+the table of models about any published field of generateContent: both read the body.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
-from harness.stream.json_codec import objects_in
+from harness.providers import PROVIDERS
+from harness.stream.prompt import AnyPart, Function, Prompt
 
-from .given import ServedSignatures
-from .values import parts_of
+from .given import Content, ServedSignatures, contents_of
 
 Wire = Literal["gemini-api", "vertex-ai", "code-assist", "interactions", "openai-compat"]
 """The wires of the API. A rule is checked on each of its wires."""
@@ -21,8 +27,11 @@ EVERY_WIRE: Final[tuple[Wire, ...]] = get_args(Wire)
 GENERATE: Final[tuple[Wire, ...]] = ("gemini-api", "vertex-ai", "code-assist")
 """The wires with generateContent and streamGenerateContent."""
 
-Models = Literal["all", "from 3", "before 3"]
-"""The models that a rule is for, by the number of Gemini in their names."""
+Models = Literal["all", "from 3", "numbered from 3", "before 3", "without prefill"]
+"""The models that a rule is for, by their names: by the number of Gemini, where a name without
+number is a current model except for ``numbered``; or those that accept no history that ends with
+their own turn.
+"""
 
 RuleLevel = Literal["api", "strict", "warning"]
 """``api``: the API refuses this. ``strict``: the API or some of its models accept this, but it is a
@@ -30,53 +39,74 @@ fault of the client. ``warning``: a refusal was reported, but not confirmed.
 """
 
 _UNSIGNED: Final = re.compile(r"gemini-(?:1|2)(?:\.|-|$)|gemini-3-pro-image|gemma")
+_NUMBERED: Final = re.compile(r"gemini-(?:[3-9]|[12][0-9])")
+"""A name like ``gemini-flash-latest`` meant an older model at first, and a published recording
+shows that this model answered a history that later ones refuse.
+"""
 _PREFILLED: Final = re.compile(
     r"gemini-[12](?:\.|-|$)|gemini-3(?:\.1)?-|gemini-3\.5-flash(?!-lite)|gemini-pro-latest|gemma"
     r"|claude"
 )
+_MODELS: Final[Mapping[Models, Callable[[str], object]]] = {
+    "all": lambda model: True,
+    "from 3": lambda model: not _UNSIGNED.search(model),
+    "numbered from 3": _NUMBERED.match,
+    "before 3": _UNSIGNED.search,
+    "without prefill": lambda model: not _PREFILLED.search(model),
+}
 
 
 @dataclass(frozen=True)
-class Generate:
-    """A generate request in canonical form, without Code Assist's envelope. For other wires, the
-    history in this form.
-    """
+class Asked:
+    """A generate request on one of Gemini's wires."""
 
-    body: dict[str, Any]
+    prompt: Prompt
     model: str
     wire: Wire
     """The wire that the request was sent on."""
     given: Callable[[], ServedSignatures]
     """Returns the signatures of the served exchanges."""
-    prefix: str = ""
-    """The prefix of paths in the errors of the JSON parser."""
     sent: dict[str, Any] = field(default_factory=dict)
-    """The request as it was sent."""
+    """The body as it was sent."""
     streamed: bool = False
 
     @cached_property
-    def contents(self) -> list[dict[str, Any]]:
-        """The contents that are objects."""
-        return objects_in(self.body.get("contents"))
+    def contents(self) -> list[Content]:
+        """The turns of the history; of a stored interaction also those before it."""
+        previous = self.more("previous_interaction_id")
+        stored = self.given().interactions if previous else {}
+        return contents_of(self.prompt, self.wire, stored.get(str(previous), ()))
 
     @property
-    def wants_signatures(self) -> bool:
-        """Whether the model is of Gemini 3 or later. A name without number is a current model."""
-        return not _UNSIGNED.search(self.model)
-
-    @property
-    def takes_prefill(self) -> bool:
-        """Whether the model accepts a history that ends with its own turn."""
-        return bool(_PREFILLED.search(self.model))
-
-    def parts(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-        """Yield each part of the contents: its path, its content, the part."""
+    def parts(self) -> Iterator[tuple[str, AnyPart]]:
+        """Yield each part of the contents with its path."""
         for number, content in enumerate(self.contents):
-            for place, part in enumerate(parts_of(content)):
-                yield f"contents[{number}].parts[{place}]", content, part
+            for place, part in enumerate(content.parts):
+                yield f"contents[{number}].parts[{place}]", part
+
+    @property
+    def functions(self) -> list[tuple[str, Function]]:
+        """The declared functions, with their paths in the errors of the validator."""
+        return [
+            (tool.place.removeprefix("request.").replace(".functionD", ".function_d"), tool)
+            for tool in self.prompt.tools
+            if isinstance(tool, Function)
+        ]
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """The body in one spelling, without the envelope of Code Assist."""
+        body: dict[str, Any] = PROVIDERS[self.wire].canonical(self.sent)
+        return body["request"] if type(body.get("request")) is dict else body
+
+    def more(self, place: str) -> Any:
+        """Return the value of a field that the prompt has no value for; None if there is none."""
+        prefix = "request." if self.wire == "code-assist" else ""
+        return self.prompt.more.get(f"{prefix}{place}")
 
 
-Check = Callable[[Generate], Iterator[str]]
+Spot = tuple[str, Any]
+"""A place of a request, and a value there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +117,12 @@ class Rule:
     refused: str
     """Describes the requests that break the rule."""
     source: str
-    check: Check
-    """Yields the lines of the API's message, or nothing if the request keeps the rule."""
+    each: Callable[[Asked], Iterable[Spot]]
+    """Yields the places that can break the rule."""
+    when: Callable[[Any], object]
+    """Whether a value breaks it."""
+    sentence: str
+    """The API's message, with ``{place}`` and ``{value}``."""
     level: RuleLevel = "api"
     wires: tuple[Wire, ...] = GENERATE
     """The wires that the rule is for."""
@@ -96,9 +130,22 @@ class Rule:
     """The models that the rule is for."""
     status: int = 400
     """The HTTP status of the refusal."""
+    once: bool = False
+    """Whether the message has only the first place."""
 
-    def concerns(self, request: Generate) -> bool:
+    def concerns(self, request: Asked) -> bool:
         """Return whether the rule is for the wire and the model of a request."""
-        from_3 = request.wants_signatures
-        is_model = self.models == "all" or (self.models == "from 3") == from_3
-        return request.wire in self.wires and is_model
+        return request.wire in self.wires and bool(_MODELS[self.models](request.model))
+
+    def check(self, request: Asked) -> Iterator[str]:
+        """Yield the lines of the API's message, or nothing if the request keeps the rule."""
+        for place, value in self.each(request):
+            if self.when(value):
+                yield self.sentence.format(place=place, value=value)
+                if self.once:
+                    return
+
+
+def whole(request: Asked) -> Iterator[Spot]:
+    """Yield the request itself."""
+    yield "", request

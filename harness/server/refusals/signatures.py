@@ -7,123 +7,114 @@ import binascii
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from harness.providers.gemini.canonical_request import DUMMY_SIGNATURES
+from harness.stream.prompt import AnyPart, Call, Native, Result, Text, Thinking
 
-from .given import place_of
-from .rule import EVERY_WIRE, Generate, Rule
-from .values import parts_of
+from .given import place_of, signature_of
+from .rule import EVERY_WIRE, Asked, Rule, Spot
 
 MISSING: Final = (
     "Function call is missing a thought_signature in functionCall parts. This is required for tools"
     " to work correctly, and missing thought_signature may lead to degraded model performance."
-    " Additional data, function call `default_api:{name}` , position {position}. Please refer to"
-    " https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+    " Additional data, function call `default_api:{value[0].name}` , position {place}. Please refer"
+    " to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
 )
 INVALID: Final = "Invalid thought signature."
 _SERVER_TOOLS: Final = {"toolCall": "Tool call", "toolResponse": "Tool response"}
 
 
-def _signed_parts(request: Generate) -> Iterator[tuple[str, dict[str, Any], str]]:
+def _signed(request: Asked) -> Iterator[tuple[str, AnyPart, str]]:
     """Yield the path, the part and the signature of each signed part, without placeholders."""
-    for path, _, part in request.parts():
-        signature = part.get("thoughtSignature")
-        if type(signature) is str and signature not in DUMMY_SIGNATURES:
+    for path, part in request.parts:
+        signature = signature_of(part)
+        if signature and signature not in DUMMY_SIGNATURES:
             yield path, part, signature
 
 
-def _current_calls(request: Generate) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+def _signatures(request: Asked) -> Iterator[Spot]:
+    return ((path, signature) for path, _, signature in _signed(request))
+
+
+def _current_calls(request: Asked) -> Iterator[Spot]:
     """Yield the position, from 1, and the calls of each turn of the model after the last user
     message, if any. The API reads consecutive contents of one role as one.
     """
     start = 0
-    for number, content in enumerate(request.contents):
-        parts = parts_of(content)
-        if content.get("role") == "user" and any("functionResponse" not in part for part in parts):
+    for number, (role, held) in enumerate(request.contents):
+        if role == "user" and not all(isinstance(part, Result) for part in held):
             start = number
     rest = enumerate(request.contents[start:], start + 1)
-    for _, contents in groupby(rest, lambda item: item[1].get("role") == "model"):
+    for _, contents in groupby(rest, lambda item: item[1].role == "model"):
         turn = list(contents)
-        parts = [part for _, content in turn for part in parts_of(content)]
-        if calls := [part for part in parts if type(part.get("functionCall")) is dict]:
-            yield turn[0][0], calls
+        parts = [part for _, content in turn for part in content.parts]
+        if calls := [part for part in parts if isinstance(part, Call)]:
+            yield str(turn[0][0]), calls
 
 
-def _missing(call: dict[str, Any], position: int) -> str:
-    return MISSING.format(name=call["functionCall"].get("name"), position=position)
+def _is_base64(signature: str) -> bool:
+    try:
+        base64.b64decode(signature, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
 
 
-def _call_unsigned(request: Generate) -> Iterator[str]:
-    for position, calls in _current_calls(request):
-        if not any("thoughtSignature" in call for call in calls):
-            yield _missing(calls[0], position)
-            return
+def _all(request: Asked) -> Iterator[Spot]:
+    """Yield the signatures of the request that are not served, if any is served."""
+    known = request.given().places
+    yield "", {signature for _, signature in _signatures(request)} - known.keys() if known else ()
 
 
-def _first_call_unsigned(request: Generate) -> Iterator[str]:
-    for position, calls in _current_calls(request):
-        if "thoughtSignature" not in calls[0]:
-            yield _missing(calls[0], position)
-            return
-
-
-def _signature_damaged(request: Generate) -> Iterator[str]:
-    for path, _, signature in _signed_parts(request):
-        try:
-            base64.b64decode(signature, validate=True)
-        except (binascii.Error, ValueError):
-            yield (
-                f"Invalid value at '{request.prefix}{path}.thought_signature' (TYPE_BYTES), Base64"
-                f' decoding failed for "{signature}"'
-            )
-
-
-def _signature_unknown(request: Generate) -> Iterator[str]:
-    signatures = {signature for _, _, signature in _signed_parts(request)}
-    if signatures and (known := request.given().places) and signatures - known.keys():
-        yield INVALID
-
-
-def _server_tool_unsigned(request: Generate) -> Iterator[str]:
-    for path, _, part in request.parts():
+def _server_tools(request: Asked) -> Iterator[Spot]:
+    for path, part in request.parts:
+        raw = part.raw if isinstance(part, Native) else {}
         for field, title in _SERVER_TOOLS.items():
-            if type(part.get(field)) is dict and "thoughtSignature" not in part:
-                yield f"{path}: {title} part is missing thought_signature"
-                return
+            if field in raw:
+                is_object = type(raw[field]) is dict
+                yield f"{path}: {title}", (signature_of(part), is_object)
 
 
-def _server_tool_placeholder(request: Generate) -> Iterator[str]:
-    for _, _, part in request.parts():
-        placeholder = str(part.get("thoughtSignature")) in DUMMY_SIGNATURES
-        if placeholder and part.keys() & _SERVER_TOOLS.keys():
-            yield "Request contains an invalid argument."
-            return
+class _Given(NamedTuple):
+    """A signed part, and what the served exchanges have of its signature."""
+
+    part: AnyPart
+    places: frozenset[tuple[str, str | None]]
+    models: frozenset[str]
+    model: str
+    """The model of the request."""
+    number: int
+    """The number of parts of the request with the signature."""
+    most: int
+    """The maximum number of its occurrences in one request or answer."""
+
+    @property
+    def names(self) -> str:
+        return ", ".join(sorted(self.models))
+
+    @property
+    def is_moved(self) -> bool:
+        """An empty text carries the signature of a part that a client can't express."""
+        kind, name = place_of(self.part)
+        is_empty = isinstance(self.part, Text | Thinking) and not self.part.text
+        return bool(self.places) and not is_empty and not self.places & {(kind, name), (kind, None)}
 
 
-def _signature_moved(request: Generate) -> Iterator[str]:
-    for path, part, signature in _signed_parts(request):
-        if not part.get("text", True):
-            continue  # an empty text carries the signature of a part that a client can't express
-        given = request.given().places.get(signature)
-        place = place_of(part)
-        if given and place not in given and (place[0], None) not in given:
-            yield f"{path}: the thought signature belongs to another part"
-
-
-def _signature_copied(request: Generate) -> Iterator[str]:
-    counts = Counter(signature for _, _, signature in _signed_parts(request))
-    for path, _, signature in _signed_parts(request):
-        if counts[signature] > max(1, request.given().copies.get(signature, 1)):
-            yield f"{path}: the thought signature is at {counts[signature]} parts"
-
-
-def _signature_of_another_model(request: Generate) -> Iterator[str]:
-    for path, _, signature in _signed_parts(request):
-        given = request.given().models.get(signature)
-        if given and request.model not in given:
-            names = ", ".join(sorted(given))
-            yield f"{path}: Thought signature is not valid; it is from {names}"
+def _known(request: Asked) -> Iterator[Spot]:
+    counts, given = Counter(signature for _, signature in _signatures(request)), request.given()
+    for path, part, signature in _signed(request):
+        yield (
+            path,
+            _Given(
+                part,
+                given.places.get(signature, frozenset()),
+                given.models.get(signature, frozenset()),
+                request.model,
+                counts[signature],
+                given.copies.get(signature, 1),
+            ),
+        )
 
 
 _DOCS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
@@ -134,7 +125,10 @@ SIGNATURE_RULES: Final = (
         "On the Interactions API and the compatible endpoint: a signature that is not base64. The"
         " documented placeholders are accepted.",
         "https://github.com/crmne/ruby_llm/issues/521",
-        _signature_damaged,
+        _signatures,
+        lambda signature: not _is_base64(signature),
+        "Invalid value at '{place}.thought_signature' (TYPE_BYTES), Base64 decoding failed for"
+        ' "{value}"',
         wires=("interactions", "openai-compat"),  # `field-value` on the others
     ),
     Rule(
@@ -142,15 +136,20 @@ SIGNATURE_RULES: Final = (
         "From Gemini 3 on: after the last user message, a turn with function calls and without a"
         " signature at any of them.",
         _DOCS,
-        _call_unsigned,
+        _current_calls,
+        lambda calls: not any(call.signature for call in calls),
+        MISSING,
         wires=EVERY_WIRE,
         models="from 3",
+        once=True,
     ),
     Rule(
         "signature-unknown",
         "From Gemini 3 on: a signature that is not in the served exchanges.",
         "https://github.com/google-gemini/gemini-cli/issues/13467",
-        _signature_unknown,
+        _all,
+        bool,
+        INVALID,
         wires=EVERY_WIRE,
         models="from 3",
     ),
@@ -158,30 +157,41 @@ SIGNATURE_RULES: Final = (
         "server-tool-unsigned",
         "From Gemini 3 on: a `toolCall` or `toolResponse` without its signature.",
         "https://github.com/router-for-me/CLIProxyAPI/issues/5652",
-        _server_tool_unsigned,
+        _server_tools,
+        lambda tool: tool[0] is None and tool[1],
+        "{place} part is missing thought_signature",
         models="from 3",
+        once=True,
     ),
     Rule(
         "server-tool-placeholder",
         "A placeholder as the signature of a `toolCall` or `toolResponse`.",
         "https://github.com/router-for-me/CLIProxyAPI/pull/5731",
-        _server_tool_placeholder,
+        _server_tools,
+        lambda tool: tool[0] in DUMMY_SIGNATURES,
+        "Request contains an invalid argument.",
+        once=True,
     ),
     Rule(
         "first-call-unsigned",
         "The same as `call-unsigned`, but the first call must have the signature.",
         _DOCS,
-        _first_call_unsigned,
+        _current_calls,
+        lambda calls: not calls[0].signature,
+        MISSING,
         level="strict",
         wires=EVERY_WIRE,
         models="from 3",
+        once=True,
     ),
     Rule(
         "signature-moved",
         "A signature at another part than in the served exchanges, unless this part is an empty"
         " text.",
         _DOCS,
-        _signature_moved,
+        _known,
+        lambda signed: signed.is_moved,
+        "{place}: the thought signature belongs to another part",
         level="strict",
         wires=EVERY_WIRE,
     ),
@@ -189,7 +199,9 @@ SIGNATURE_RULES: Final = (
         "signature-copied",
         "A signature at several parts.",
         "https://github.com/BerriAI/litellm/issues/35004",
-        _signature_copied,
+        _known,
+        lambda signed: signed.number > max(1, signed.most),
+        "{place}: the thought signature is at {value.number} parts",
         level="strict",
         wires=EVERY_WIRE,
     ),
@@ -197,7 +209,9 @@ SIGNATURE_RULES: Final = (
         "signature-of-another-model",
         "A signature from another model.",
         "https://github.com/diegosouzapw/OmniRoute/issues/1410",
-        _signature_of_another_model,
+        _known,
+        lambda signed: signed.models and signed.model not in signed.models,
+        "{place}: Thought signature is not valid; it is from {value.names}",
         level="strict",
         wires=EVERY_WIRE,
     ),
