@@ -147,6 +147,8 @@ class KnownFailure:
     reason: str
     link: str = ""
     """May be ""."""
+    expired: str = ""
+    """The last day of the declaration, YYYY-MM-DD, if it is over: then the failure is red."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

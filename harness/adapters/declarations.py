@@ -1,7 +1,7 @@
 """Reads the losses and known failures that a project declares for its adapters.
 
 harness_losses = litellm: media, code; ours: finish[call]
-harness_known_failing = litellm: finish = MAX_TOKENS becomes stop, https://example.org/issues/1
+harness_known_failing = litellm: finish = says stop, https://example.org/issues/1, until 2027-03-31
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Final
 
 from harness.facts import DeclaredLoss, read_losses
@@ -19,6 +20,7 @@ _LOSSES: Final = re.compile(r"(?P<adapter>[a-z0-9-]+)\s*:\s*(?P<losses>\S.*)")
 _KNOWN: Final = re.compile(
     r"(?P<adapter>[a-z0-9-]+)\s*:\s*(?P<pattern>[^=]*\S)\s*=\s*(?P<why>\S.*)"
 )
+_UNTIL: Final = re.compile(r"[,;(]?\s*until (\d{4}-\d{2}-\d{2})\)?\s*$")
 _LINK: Final = re.compile(r"[,;(]?\s*(https?://[^\s)]+)\)?\s*$")
 
 
@@ -41,20 +43,33 @@ def declared_losses(lines: Iterable[str]) -> dict[str, tuple[DeclaredLoss, ...]]
     return declared
 
 
-def known_failures(lines: Iterable[str]) -> dict[str, tuple[KnownFailure, ...]]:
-    """Return the known failures of each adapter. Raises `AdapterError`."""
+def known_failures(
+    lines: Iterable[str], today: date | None = None
+) -> dict[str, tuple[KnownFailure, ...]]:
+    """Return the known failures of each adapter. ``today``: the day at which a declaration may be
+    over; None: that of the clock. Raises `AdapterError`.
+    """
     known: dict[str, tuple[KnownFailure, ...]] = {}
+    day = (today or datetime.now(UTC).date()).isoformat()
     for line in filter(None, map(str.strip, lines)):
         match = _KNOWN.fullmatch(line)
         if match is None:
             raise AdapterError(
                 f"{line!r} names no known failure; expected ADAPTER: PATTERN = REASON, perhaps"
-                " with a link at the end; PATTERN matches an aspect, law-N, a cassette, or"
-                " `CASSETTE ASPECT`"
+                " with a link and `until YYYY-MM-DD` at the end; PATTERN matches an aspect, law-N,"
+                " a cassette, or `CASSETTE ASPECT`"
             )
-        link = _LINK.search(match["why"])
-        reason = match["why"][: link.start()].rstrip(" ,;") if link else match["why"]
-        failure = KnownFailure(match["pattern"], reason or match["why"], link[1] if link else "")
+        why, last = match["why"], ""
+        if until := _UNTIL.search(why):
+            why, last = why[: until.start()], until[1]
+        link = _LINK.search(why)
+        reason = why[: link.start()].rstrip(" ,;") if link else why
+        failure = KnownFailure(
+            match["pattern"],
+            reason or match["why"],
+            link[1] if link else "",
+            last if last and last < day else "",
+        )
         known[match["adapter"]] = (*known.get(match["adapter"], ()), failure)
     return known
 

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Self, get_args
 
 from msgspec.structs import replace as with_fields
 
-from harness.adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
-from harness.adapters.declarations import declared_losses
+from harness.adapters import ADAPTERS, Adapter, AdapterError, KnownFailure, Output, RunOptions
+from harness.adapters.declarations import declared_losses, known_failures
 from harness.adapters.environment import LOGS
 from harness.adapters.named import TIMEOUT_S, program_of, read_argument
 from harness.cassettes import CassetteError, UnknownFormat
 from harness.cassettes.redaction.secrets import mask
-from harness.facts import read_losses
+from harness.facts import ASPECTS, REQUESTS, read_losses
 from harness.judging.aspect_run import (
     FirstTurns,
     JudgedCuts,
@@ -37,6 +37,7 @@ from harness.judging.aspect_run import (
     plan_answers,
     plan_second_turns,
 )
+from harness.judging.facts_cells import fixed_failures, matches, with_known
 from harness.judging.judge_results import (
     AdapterResults,
     JudgePlan,
@@ -50,7 +51,7 @@ from harness.judging.rows import ResultsError, Row, RowKind, encode_item
 from harness.judging.rules import RULES
 from harness.judging.run import Item, run_plan, shown_only, unused
 from harness.pipeline.replay import is_answer
-from harness.project.configuration import adapters_of, losses_of, specs_of
+from harness.project.configuration import adapters_of, known_failures_of, losses_of, specs_of
 from harness.project.corpus import choose, corpus_folder, fetched, read_lock
 from harness.project.folders import files_below
 from harness.project.recordings import check_number, find_recording, load_recording
@@ -72,7 +73,7 @@ from harness.report.compare import changes_text
 from harness.report.files import INDEX, refuse_file, write_files
 from harness.report.judge_run import JSON, compared_runs, merge_results, run_of
 from harness.stream.exchange import Exchange
-from harness.stream.printable import plural, printable
+from harness.stream.printable import listed, plural, printable
 
 from .arguments import read_count, read_seconds
 from .judge_init import KINDS, write_shim
@@ -207,6 +208,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
+        "--known-failing",
+        action="append",
+        default=[],
+        metavar="FAILURE",
+        help=(
+            "a failure that is known, such as 'litellm: finish = says stop,"
+            " https://example.org/1, until 2027-03-31' (repeatable; default: harness_known_failing"
+            " of pytest's configuration)"
+        ),
+    )
+    parser.add_argument(
         "--jobs",
         type=read_count,
         default=1,
@@ -268,6 +280,7 @@ def _judge(parsed: argparse.Namespace) -> int:
             for adapter in adapters:
                 stack.callback(adapter.close)
         names = [adapters[0].name for adapters in named]
+        known = _known_failures(parsed.known_failing, names, items, asked)
         if repeated := [name for name in names if names.count(name) > 1]:
             raise ReportError(
                 f"{len(repeated)} adapters have the name {repeated[0]}; use one name for each:"
@@ -281,6 +294,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         file = stack.enter_context(ResultsFile(parsed.json, planned, skipped))
         try:
             for plan, adapters in zip(plans, named, strict=True):
+                adapters[0] = replace(adapters[0], known_failing=known.get(adapters[0].name, ()))
                 results.append(_judge_one(plan, adapters, file, parsed, asked))
         except KeyboardInterrupt:
             kept = f"; {parsed.json} has them" if parsed.json else ""
@@ -336,7 +350,9 @@ def _judge_one(
         if not LOGS.shown:
             rows = with_progress(rows, first.name + what, "exchanges", len(items))
         kept = []
-        for row in map(secrets.value, rows):
+        for unmarked in rows:
+            marked = with_known(unmarked, first) if first.known_failing else unmarked
+            row = secrets.value(marked)
             file.add(row)
             kept.append(row)
         return tuple(kept)
@@ -350,7 +366,9 @@ def _judge_one(
     uses = [row.declared for row in (*cells, *second_turn)]
     uses += [row.declared if asked.whole else shown_only(row.declared) for row in rows]
     unshown = tuple(sorted(loss for _, loss, _ in unused(("", use) for use in uses)))
-    file.end(unshown)
+    marked = (*cells, *second_turn, *rows) if first.known_failing else ()
+    fixed = tuple(fixed_failures(with_fields(row, adapter=first.name) for row in marked))
+    file.end(unshown, fixed)
     if unread := _unread_wires(items, _without_cause(cells)):
         wires = ", ".join(f"{wire} ({number})" for wire, number in unread.items())
         note(
@@ -364,6 +382,7 @@ def _judge_one(
         second_turn=second_turn,
         questions=rows,
         unused_losses=unshown,
+        fixed=fixed,
     )
 
 
@@ -381,6 +400,32 @@ class _Asked:
         """Their names."""
         questions = (question.name for question in self.questions)
         return (*questions, *(fault.name for fault in self.faults))
+
+
+def _known_failures(
+    given: Sequence[str],
+    names: Sequence[str],
+    items: Sequence[JudgedExchange],
+    asked: _Asked,
+) -> Mapping[str, tuple[KnownFailure, ...]]:
+    """Return the known failures by adapter. Raises `ReportError` for a given one that can't be
+    read, of an adapter that is not judged, or whose pattern matches nothing.
+    """
+    if not given:
+        return known_failures_of()
+    try:
+        known = known_failures(given)
+    except AdapterError as error:
+        raise ReportError(f"--known-failing: {error}") from None
+    places = {*(item.cassette for item in items), *asked.names}
+    for name, failures in known.items():
+        if name not in names:
+            raise ReportError(f"--known-failing: {name} is not judged; expected {listed(names, 5)}")
+        for failure in failures:
+            subjects = (*ASPECTS, *REQUESTS)
+            if not any(matches(failure, place, word) for place in places for word in subjects):
+                raise ReportError(f"--known-failing: {failure.pattern} matches nothing")
+    return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -832,10 +877,11 @@ class ResultsFile:
         self._comma = b""
         self._write(b'],"asked":' + json.dumps(places).encode() + b',"questions":[')
 
-    def end(self, unused_losses: Sequence[str]) -> None:
+    def end(self, unused_losses: Sequence[str], fixed: Sequence[str]) -> None:
         """End the cells of an adapter."""
         self._closing, self._comma = b"", b",\n"
-        self._write(b'],"unused_losses":' + json.dumps(unused_losses).encode() + b"}")
+        last = {"unused_losses": unused_losses, "fixed": fixed}
+        self._write(b"]," + json.dumps(last).encode()[1:])
 
     def _write(self, content: bytes) -> None:
         """Replace the end of the document by new content and a new end."""

@@ -16,7 +16,7 @@ from harness.facts import ACCEPTED, Aspect, Raw, Transcript
 
 from .aspects import ExchangeJudgement
 from .decide import Decision, Known, Terms, decide
-from .rows import CaseRow, Row, Verdict
+from .rows import CaseRow, QuestionRow, Row, RowKind, Verdict
 from .run import unused
 
 NOT_COVERED: Final = "facts do not cover the features of this case"
@@ -105,7 +105,24 @@ def known_of(adapter: Adapter, cassette: str, red: Sequence[str]) -> Known | Non
     known = [known_failure(adapter, cassette, aspect) for aspect in red]
     if not known or not all(known) or known[0] is None:
         return None
-    return Known(known[0].reason, known[0].link, must_fail=False)
+    first = next((failure for failure in known if failure and failure.expired), known[0])
+    return Known(first.reason, first.link, first.expired, must_fail=False)
+
+
+def with_known(result: RowKind, adapter: Adapter) -> RowKind:
+    """Return a result without a case, by the known failures of its adapter: which of them match it,
+    and the verdict *known failing* if they explain all that is red. A variant keeps its verdict.
+    """
+    if result.block == "variant":
+        return result
+    name = result.question if isinstance(result, QuestionRow) else result.cassette
+    red = [finding.subject for finding in result.red_findings]
+    result = with_fields(result, known=known_use(adapter, name, result.aspects, red))
+    known = known_of(adapter, name, red)
+    if result.verdict != "failed" or known is None:
+        return result
+    verdict, reason, link = decide(result.red_findings, Terms(known=known))
+    return with_fields(result, verdict=verdict, reason=reason, link=link)
 
 
 def concerns(aspect: Aspect, aspects: Sequence[Aspect] | None) -> bool:
@@ -130,7 +147,7 @@ def fixed_failures(results: Iterable[Row]) -> list[str]:
     """
     return [
         f"{adapter} has the known failure {pattern}, but none of the {cells} cells that it matches"
-        " fails; delete it from harness_known_failing"
+        " fails; delete the declaration"
         for adapter, pattern, cells in unused((result.adapter, result.known) for result in results)
     ]
 

@@ -59,6 +59,8 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """Version and digest of the suite, if recordings of it were judged."""
     rules: int = 0
     """The version of the rules; 0 in results of an earlier package."""
+    fixed: tuple[str, ...] = ()
+    """A sentence for each known failure that matches cells of which none fails."""
 
     @property
     def all_cells(self) -> tuple[Row, ...]:
@@ -68,9 +70,9 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     @property
     def red(self) -> bool:
         """Whether the adapter is red: a planned cell was not judged, an aspect on the documented
-        wire or in its second turn is red, or no cell shows a declared loss.
+        wire or in its second turn is red, or no cell shows a declared loss or a known failure.
         """
-        return bool(self.unused_losses) or any(
+        return bool(self.unused_losses or self.fixed) or any(
             cell.missing or (cell.verdict in ("failed", "error") and cell.block == "documented")
             for cell in self.all_cells
         )

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from harness.adapters import AdapterError
-from harness.adapters.declarations import declared_losses
+from harness.adapters import AdapterError, KnownFailure
+from harness.adapters.declarations import declared_losses, known_failures
 from harness.adapters.named import NamedAdapter, read_line
 from harness.facts import DeclaredLoss
 from harness.pipeline.replay import ReplayError
@@ -30,6 +30,7 @@ SPECS: Final = "harness_specs"
 CASSETTES: Final = "harness_cassettes"
 ADAPTERS: Final = "harness_adapters"
 LOSSES: Final = "harness_losses"
+KNOWN: Final = "harness_known_failing"
 FILES: Final = (
     ("pytest.toml", ("pytest",)),
     (".pytest.toml", ("pytest",)),
@@ -80,6 +81,15 @@ def losses_of(folder: Path = Path()) -> dict[str, tuple[DeclaredLoss, ...]]:
         return declared_losses(_lines(table.get(LOSSES)))
     except AdapterError as error:
         raise _fault(path, LOSSES, error) from None
+
+
+def known_failures_of(folder: Path = Path()) -> dict[str, tuple[KnownFailure, ...]]:
+    """Return the known failures by the names of their adapters. Raises as `project_of` does."""
+    path, table = _configuration(folder)
+    try:
+        return known_failures(_lines(table.get(KNOWN)))
+    except AdapterError as error:
+        raise _fault(path, KNOWN, error) from None
 
 
 def folders_of(parsed: argparse.Namespace) -> tuple[list[Path], Path]:

@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.adapters import Adapter
-from harness.judging.facts_cells import known_of, known_use
+from harness.judging.facts_cells import with_known
 from harness.judging.questions.question import own_questions
 from harness.judging.questions.run import AskedItem as Asked
 from harness.judging.questions.run import plan_questions
@@ -127,12 +127,7 @@ class QuestionItem(RowItem):
 
     def runtest(self) -> None:
         adapter = self.cell.adapter
-        row = self.cell.item.judge(adapter)
-        red = [finding.subject for finding in row.red_findings]
-        row = replace(row, known=known_use(adapter, row.question, row.aspects, red))
-        known = known_of(adapter, row.question, red)
-        if row.verdict == "failed" and known:
-            row = replace(row, verdict="known-failing", reason=known.reason, link=known.link)
+        row = with_known(self.cell.item.judge(adapter), adapter)
         if self.config.getoption("--harness-questions") != ["all"]:
             # A selection of questions may have none that shows a loss or a known failure.
             row = replace(row, declared=shown_only(row.declared), known=shown_only(row.known))

@@ -60,6 +60,9 @@ class _Toned(str):
     tone: Tone
 
 
+KNOWN: Final = "known-failing"
+
+
 def results_text(
     adapter: AdapterResults,
     *,
@@ -92,6 +95,8 @@ def results_text(
         lines += _losses(adapter, block, sections[block])
     for loss in adapter.unused_losses:
         lines += ["", f"declared loss {loss}: no cell shows it; delete the declaration"]
+    for sentence in (*adapter.fixed, *_known_failing(adapter)):
+        lines += ["", sentence]
     return (
         "\n".join(paint(printable(line), getattr(line, "tone", "plain")) for line in lines) + "\n"
     )
@@ -102,7 +107,7 @@ def closing_text(adapter: AdapterResults) -> str:
     first finding with its command. "" after few findings.
     """
     rows = in_sections(adapter.all_cells)
-    sections = [Findings(rows[block]) for block in ("documented", "second_turn", "questions")]
+    sections = [_news(rows[block]) for block in ("documented", "second_turn", "questions")]
     if sum(map(len, sections)) <= FEW_FINDINGS:
         return ""
     cells = [cell for section in sections for cell in section.cells]
@@ -155,8 +160,21 @@ def matrix_lines(cells: Sequence[Row]) -> list[str]:
     return lines
 
 
+def _known_failing(adapter: AdapterResults) -> list[str]:
+    """Return a sentence for each reason of cells that are known failing."""
+    reasons = Counter(
+        f"{cell.reason} {cell.link}".rstrip() for cell in adapter.all_cells if cell.verdict == KNOWN
+    )
+    return [f"known failing in {plural(reasons[why], 'cell')}: {why}" for why in reasons]
+
+
+def _news(cells: Sequence[Row]) -> Findings:
+    """Return the findings of the cells that are not known failing."""
+    return Findings(cell for cell in cells if cell.verdict != KNOWN)
+
+
 def _losses(adapter: AdapterResults, block: str, rows: Sequence[Row]) -> list[str]:
-    findings = Findings(rows)
+    findings = _news(rows)
     if not findings:
         return []
     cells, losses = findings.cells, findings.losses

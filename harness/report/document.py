@@ -100,6 +100,8 @@ class Judged(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     """The suite whose recordings were judged."""
     rules: int = 0
     """The version of the rules; 0 if it is not known."""
+    fixed: tuple[str, ...] = ()
+    """A sentence for each known failure that matches cells of which none fails."""
 
 
 class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -146,6 +146,8 @@ class Group:
     sections: Sequence[AspectSection] = ()
     """Those of each aspect."""
     unused_losses: Sequence[str] = ()
+    fixed: Sequence[str] = ()
+    """A sentence for each known failure that does not fail."""
     hint: str = ""
     """How to declare several losses at once."""
     more: int = 0
@@ -285,7 +287,11 @@ def _target(group: FactsCells, aspect: str, listed: Iterable[str]) -> str:
 def finding_groups(groups: Iterable[FactsCells]) -> list[Group]:
     """Return the findings of each adapter in each block, without those that have none."""
     listed = map(_group, groups)
-    return [group for group in listed if group.entries or group.sections or group.unused_losses]
+    return [
+        group
+        for group in listed
+        if group.entries or group.sections or group.unused_losses or group.fixed
+    ]
 
 
 def _group(group: FactsCells) -> Group:
@@ -317,6 +323,7 @@ def _group(group: FactsCells) -> Group:
         ],
         sections=[section for section in sections if section.entries or section.of_error],
         unused_losses=judged.unused_losses if group.block == "documented" else (),
+        fixed=judged.fixed if group.block == "documented" else (),
         hint=hint_of_all(hints),
     )
 

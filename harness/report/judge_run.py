@@ -143,4 +143,5 @@ def _judged(key: str, adapter: AdapterResults) -> Judged:
         adapter.unused_losses,
         adapter.suite,
         adapter.rules,
+        adapter.fixed,
     )

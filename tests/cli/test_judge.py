@@ -557,3 +557,72 @@ def test_a_frozen_suite_is_named_alone(here: Path, capsys: pytest.CaptureFixture
     version = next(iter(read_suite_lock().frozen))
     assert main(["judge", "ag-ui", "--suite", version, "--cassettes", "gemini-api/text"]) == 2
     assert "--suite names all cassettes: omit --cassettes" in capsys.readouterr().err
+
+
+KNOWN = "finish = it says stop, https://example.org/1"
+
+
+def test_a_known_failure_is_not_red_and_has_its_link(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shim('"STOP"', "says_stop")
+    judge = ["judge", "says_stop:replay", "--cassettes", "answers.yaml:1", "--json", "j.json"]
+    assert main(judge) == 1
+    assert main([*judge, "--known-failing", f"says-stop: {KNOWN}"]) == 0
+    (cell,) = judged("j.json")[0]["cells"]
+    assert (cell["verdict"], cell["reason"]) == ("known-failing", "it says stop")
+    assert cell["link"] == "https://example.org/1"
+    output = capsys.readouterr().out
+    assert "known failing in 1 cell: it says stop https://example.org/1" in output
+    Path("pytest.ini").write_text(f"[pytest]\nharness_known_failing = says-stop: {KNOWN}\n")
+    assert main(judge) == 0
+    assert main([*judge, "--known-failing", "says-stop: text = other"]) == 1
+
+
+@pytest.mark.parametrize("last", ["1999-12-31", "2999-12-31"])
+def test_a_known_failure_is_red_after_its_last_day(
+    answers: Path, capsys: pytest.CaptureFixture[str], last: str
+) -> None:
+    shim('"STOP"', "says_stop")
+    judge = ["judge", "says_stop:replay", "--cassettes", "answers.yaml:1", "--json", "j.json"]
+    status = main([*judge, "--known-failing", f"says-stop: {KNOWN}, until {last}"])
+    (cell,) = judged("j.json")[0]["cells"]
+    if last == "1999-12-31":
+        assert (status, cell["verdict"]) == (1, "failed")
+        assert cell["reason"].startswith("the known-failing mark expired on 1999-12-31: it says")
+    else:
+        assert (status, cell["verdict"]) == (0, "known-failing")
+
+
+def test_a_known_failure_that_passes_is_red(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shim(ITS_OWN, "says_all")
+    judge = ["judge", "says_all:replay", "--cassettes", "answers.yaml:1", "--report", "r"]
+    assert main(judge) == 0
+    capsys.readouterr()
+    assert main([*judge, "--known-failing", f"says-all: {KNOWN}"]) == 1
+    sentence = (
+        "says-all has the known failure finish, but none of the 1 cells that it matches fails;"
+        " delete the declaration"
+    )
+    assert sentence in capsys.readouterr().out.splitlines()
+    assert judged("r/judge.json")[0]["fixed"] == [sentence]
+    assert f"known failure</i> {sentence}." in Path("r/index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [
+        ("finish", "'finish' names no known failure; expected ADAPTER: PATTERN = REASON"),
+        ("other: finish = x", "other is not judged; expected says-stop"),
+        ("says-stop: finsh = x", "finsh matches nothing"),
+    ],
+)
+def test_a_known_failure_that_means_nothing_is_refused(
+    answers: Path, capsys: pytest.CaptureFixture[str], failure: str, message: str
+) -> None:
+    shim('"STOP"', "says_stop")
+    judge = ["judge", "says_stop:replay", "--cassettes", "answers.yaml:1"]
+    assert main([*judge, "--known-failing", failure]) == 2
+    assert f"harness: --known-failing: {message}" in capsys.readouterr().err
