@@ -15,7 +15,7 @@ from .adapter import (
     RunOptions,
     Subject,
 )
-from .asked import Asked, FailingService, FaultReaction, Reaction, SentRequest
+from .asked import Asked, FailingService, FaultReaction, PlayedSession, Reaction, SentRequest
 from .own import ADAPTERS, EVENTS, FRAMES, dialect_adapter, user_adapter
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "Normalize",
     "OutOfTime",
     "Output",
+    "PlayedSession",
     "Reaction",
     "RunOptions",
     "SentRequest",

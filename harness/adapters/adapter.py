@@ -16,7 +16,7 @@ from harness.pipeline.replay import Layer, Normalized, Trace
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
-from .asked import Asked, FailingService, FaultReaction, Reaction, SentRequest
+from .asked import Asked, FailingService, FaultReaction, PlayedSession, Reaction, SentRequest
 from .raised import place_of
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ class Output:
     """The exception in the transcript, if it was raised in this process."""
     request: SentRequest | None = None
     """The first request for an answer; None for an adapter that asks no server."""
+    played: PlayedSession | None = None
+    """The session; None for an answer."""
 
     @classmethod
     def of_transcript(cls, transcript: Transcript) -> Output:

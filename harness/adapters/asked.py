@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from harness.facts import Transcript
 from harness.stream.exchange import Exchange
 from harness.stream.prompt import Prompt
+from harness.stream.websocket import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,24 @@ class SentRequest:
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Names in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedSession:
+    """What the server knows of a session with an adapter."""
+
+    path: str
+    """The path at which the adapter opened it."""
+    sent: tuple[Message, ...]
+    """The messages of the adapter."""
+    played: bool
+    """Whether the session came to its end."""
+    late: str = ""
+    """The kind of the message that the adapter did not send within the time limit, else ""."""
+    unexpected: str = ""
+    """The kind of the message that the adapter sent where another is expected, else ""."""
+    opened_again: bool = False
+    """Whether the adapter has opened a second session, which is not recorded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,17 +21,21 @@ from harness.providers import (
     server_tools,
     with_provider,
 )
+from harness.providers.live import NAME as SESSIONS
+from harness.providers.live.messages import setup_of
 from harness.providers.second_turn import result_text
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 from harness.stream.prompt import Prompt
 from harness.stream.session import Tool
+from harness.stream.websocket import SWITCHED
 
 from .adapter import RunOptions
 from .asked import Asked
 from .neutral_words import Words, words_of
 from .reading import ReadValues
 from .results import MediaResult, Results, media_result
+from .script import Script
 
 PROMPT: Final = "Hello."
 """The prompt for a recording that has no prompt."""
@@ -63,6 +67,15 @@ class Question:
     """
     cancel: bool = False
     """Whether the user cancels after the first event of the answer."""
+    certificate: str = ""
+    """The file of the certificate of the address of a session; "" for an address without TLS."""
+
+
+def usual_wires(*, served: bool) -> tuple[str, ...]:
+    """Return the wires of an adapter that names none: all. One that asks a served address has no
+    sessions.
+    """
+    return tuple(name for name in PROVIDERS if name != SESSIONS or not served)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +154,8 @@ class At:
     """Whether the user cancels after the first event of the answer. The adapter then ends its
     request as its API does, and gives nothing more.
     """
+    script: Script | None = None
+    """The user of a session of the Live API; None for an answer."""
     say: str = SAY
     """The user's next message, for a second turn without calls."""
     _results: Results = field(default_factory=lambda: Results(Facts), repr=False)
@@ -163,9 +178,10 @@ class At:
 
     def result(self, call: Call) -> str:
         """Return the result of a call of the first answer, for the second request. The text differs
-        for each call, also for calls with the same id.
+        for each call, also for calls with the same id. In a session, it waits until the tool has
+        ended.
         """
-        return self._results.text(call)
+        return self.script.result(call) if self.script else self._results.text(call)
 
     def result_media(self, call: Call) -> MediaResult:
         """Return the result of a call as a text and an image, for an adapter that can send both.
@@ -199,6 +215,7 @@ def at_of_line(line: Words, exchange: Exchange) -> At:
         output=_output(line["output"]),
         **{name: line[name] for name in same},
         **mappings,
+        script=Script(**line["script"]) if line["script"] else None,
         _results=Results(lambda: _facts(exchange, line["provider"])),
         _read=read,
     )
@@ -258,10 +275,15 @@ def with_streamed(exchange: Exchange) -> Exchange:
 
 
 def _asked(exchange: Exchange, options: RunOptions) -> Prompt | None:
-    """Return the prompt of the recorded request; None for a recording without one."""
-    if exchange.request is None:
+    """Return the prompt of the recorded request; None for a recording without one. That of a
+    session is in its setup.
+    """
+    if exchange.request is None and exchange.status != SWITCHED:
         return None
     provider = PROVIDERS[choose_provider(exchange, options.provider)]
+    if exchange.status == SWITCHED:
+        return provider.prompt_of(setup_of(exchange.body))
+    assert exchange.request is not None  # see above
     return provider.read_request(exchange.request.body)
 
 
@@ -303,6 +325,7 @@ def fields_of(question: Question) -> Words:
     options, exchange = question.options, question.exchange
     provider = options.provider or exchange.provider
     known = with_streamed(exchange)
+    setup = setup_of(exchange.body) if exchange.status == SWITCHED else {}
     asked = _asked(exchange, options)
     words = question.words or _recorded_words(asked, question.turn)
     if question.words is not None:
@@ -324,7 +347,7 @@ def fields_of(question: Question) -> Words:
         "turn": question.turn,
         "provider": provider,
         "base_url": question.base_url,
-        "model": words["model"] or known.model or MODEL,
+        "model": words["model"] or known.model or setup.get("model") or MODEL,
         "stream": bool(known.streamed),
         "prompt": prompt or PROMPT,
         "tools": tools,
@@ -332,6 +355,9 @@ def fields_of(question: Question) -> Words:
         "thoughts": thoughts,
         "say": SAY,
         "cancel": question.cancel,
+        "script": {"base_url": question.base_url, "certificate": certificate, "setup": setup}
+        if (certificate := question.certificate)
+        else None,
     }
 
 

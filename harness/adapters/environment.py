@@ -21,6 +21,8 @@ NO_KEY: Final = "no-key-in-a-replay"
 _KEY: Final = re.compile(r"API_?KEY|(?:ACCESS|AUTH|SESSION)_?TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 _FILES: Final = ("GOOGLE_APPLICATION_CREDENTIALS",)
 _TRUSTED: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+OF_TLS: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
+"""The variables that name the certificate of an address with TLS."""
 _LOCAL: Final = "127.0.0.1,localhost"
 
 
@@ -50,12 +52,15 @@ LOGS: Final = Logs()
 """The setting of this process."""
 
 
-def adapter_environment(environment: Mapping[str, str], *, served: bool) -> dict[str, str]:
+def adapter_environment(
+    environment: Mapping[str, str], *, served: bool, certificate: str = ""
+) -> dict[str, str]:
     """Return the environment for an adapter. Every key, including `GEMINI_API_KEY`, is a
     placeholder.
 
     ``served``: the adapter sends its requests to an address without TLS. It then trusts only
-    `CERTIFICATE`, unless the environment names other certificates.
+    `CERTIFICATE`, unless the environment names other certificates. ``certificate``: the file of
+    the certificate of an address with TLS, which it then trusts alone.
     """
     safe = {
         name: NO_KEY if _KEY.search(name) else value
@@ -64,18 +69,20 @@ def adapter_environment(environment: Mapping[str, str], *, served: bool) -> dict
     }
     for name in ("no_proxy", "NO_PROXY"):
         safe[name] = ",".join(filter(None, (environment.get(name), _LOCAL)))
-    if served and not any(environment.get(name) for name in _TRUSTED):
+    if certificate:
+        safe |= dict.fromkeys(OF_TLS, certificate)
+    elif served and not any(environment.get(name) for name in _TRUSTED):
         safe["SSL_CERT_FILE"] = str(CERTIFICATE)
     return {**safe, "GEMINI_API_KEY": NO_KEY}
 
 
 @contextmanager
-def without_keys(*, served: bool) -> Iterator[None]:
+def without_keys(*, served: bool, certificate: str = "") -> Iterator[None]:
     """Give this process the environment of `adapter_environment` while a user's function runs. A
     variable that the function itself sets keeps its value.
     """
     before = dict(os.environ)
-    safe = adapter_environment(before, served=served)
+    safe = adapter_environment(before, served=served, certificate=certificate)
     changed = {name for name in before.keys() | safe.keys() if before.get(name) != safe.get(name)}
     _put(changed, safe)
     try:

@@ -23,7 +23,7 @@ from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 
 from .adapter import UNKNOWN, AdapterError
-from .at import At, Question, at_of_line, fields_of, with_streamed
+from .at import At, Question, at_of_line, fields_of, usual_wires, with_streamed
 from .environment import without_keys
 from .json_data import json_of_native
 from .neutral_words import Words
@@ -44,7 +44,8 @@ _EXPECTED: Final[Mapping[ReplyLevel, str]] = {
 class FunctionAsker:
     """A function that a user names as ``module:function``, and ``converse`` in the same module.
 
-    ``PROVIDERS`` of its module names the wires that it reads. By default it reads all wires.
+    ``PROVIDERS`` of its module names the wires that it reads. By default it reads all wires, and
+    has no sessions at a served address.
     ``THOUGHTS = False`` there says that the adapter can't ask for thoughts.
     ``served``: the function gets an `At`, otherwise the `Exchange`. Raises `AdapterError` if the
     module or function does not exist.
@@ -58,7 +59,7 @@ class FunctionAsker:
         self._converse = getattr(self._module, "converse", None) if served else None
         self.converses = self._converse is not None
         self.asks_thoughts = getattr(self._module, "THOUGHTS", True) is not False
-        wires = getattr(self._module, "PROVIDERS", PROVIDERS)
+        wires = getattr(self._module, "PROVIDERS", None) or usual_wires(served=served)
         if isinstance(wires, str):
             raise AdapterError(
                 f'PROVIDERS is the string {wires!r}; expected a tuple, such as ("gemini-api",)'
@@ -91,7 +92,8 @@ class FunctionAsker:
                 function = self._converse
             argument = at_of_line(line, exchange)
         try:
-            with without_keys(served=self._served):
+            certificate = (line["script"] or {}).get("certificate", "") if self._served else ""
+            with without_keys(served=self._served, certificate=certificate):
                 silent = function is self._converse
                 self._gather(function, argument, reply, loop, silent=silent)
         except (AdapterError, KeyboardInterrupt):

@@ -45,11 +45,13 @@ from .function import FunctionAsker, InProcess
 from .gateway import GATEWAY_WIRES, Gateway, upstream_address
 from .neutral_words import with_addresses
 from .offers import (
+    SESSIONS,
     SHARED,
     Offers,
     fault_reaction_of,
     first_request,
     offers_at,
+    played_session,
     reaction_of,
     second_body,
     transcript_of,
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
     from harness.server import Offer
 
 TIMEOUT_S: Final = 30.0
+MORE_LIMITS: Final = 2
+"""The number of time limits that a session gets besides one for each message of the client."""
 
 AdapterKind = Literal["function", "served function", "run", "serve", "gateway"]
 
@@ -250,7 +254,7 @@ def make_adapter(
     )
 
 
-_NO_SESSIONS: Final = "a session of the Live API; adapters are not judged on sessions yet"
+_NO_SESSIONS: Final = "a session of the Live API; it is asked of `serve:` adapters that state facts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +282,8 @@ class _Run:
         try:
             if reason := self._not_for(exchange):
                 raise Skipped(reason)
+            if exchange.status == SWITCHED and self.level != "payloads":
+                return self._session(exchange, options)
             with self._offer(exchange, attempts=options.attempts) as offer:
                 question = Question(exchange, options, offer.base_url if offer else "")
                 reply = self._reply(question)
@@ -307,6 +313,30 @@ class _Run:
             raise AdapterError(f"the adapter raised {raised.sentence}{lines}") from reply.exception
         return Output([entry.native for entry in transcript.entries], request=request)
 
+    def _session(self, exchange: Exchange, options: RunOptions) -> Output:
+        """Return the output of one session. Raises `AdapterError` and `Skipped`."""
+        if unread := _unread_wire(Question(exchange, options), self.asker.providers):
+            raise Skipped(unread)
+        with SESSIONS.offer_session(exchange, self.timeout) as (offer, certificate):
+            question = Question(exchange, options, offer.base_url, certificate=certificate)
+            reply, late = Reply(), False
+            try:
+                reply = self.asker.ask(question, self.timeout * (MORE_LIMITS + offer.turns))
+            except TimedOut:
+                late = True
+            if reply.skipped:
+                raise Skipped(reply.skipped)
+            played = played_session(offer, reply, late)
+        transcript = Transcript(
+            tuple(reply.entries),
+            reply.raised,
+            log=reply.log,
+            doubles=reply.doubles,
+            asks_thoughts=self.asker.asks_thoughts,
+        )
+        output = Output.of_transcript(transcript)
+        return replace(output, exception=reply.exception, played=played)
+
     def _reply(self, question: Question) -> Reply:
         """Return the reply to a question that the adapter can be asked. A program is started."""
         if unread := _unread_wire(question, self.asker.providers):
@@ -317,7 +347,8 @@ class _Run:
 
     def _not_for(self, exchange: Exchange) -> str:
         """Return the reason why the adapter is not run on an exchange, or ""."""
-        if exchange.status == SWITCHED and self.level != "payloads":
+        has_sessions = self.level == "facts" and self.offers is SHARED
+        if exchange.status == SWITCHED and self.level != "payloads" and not has_sessions:
             return _NO_SESSIONS
         return self.other_wires.get((exchange.provider, exchange.model or MODEL), "")
 

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 from harness.facts import Entry, Error, Skipped, Transcript
 from harness.pipeline.replay import ReplayError
-from harness.stream.exchange import Exchange
+from harness.stream.exchange import CassetteError, Exchange
 
 from .adapter import AdapterError
-from .asked import FailingService, FaultReaction, Reaction, SentRequest
+from .asked import FailingService, FaultReaction, PlayedSession, Reaction, SentRequest
 from .reply import Reply
 
 if TYPE_CHECKING:
     from harness.server import Offer, ServedRequest, Server
     from harness.server.fault_offer import FaultOffer
+    from harness.server.session_offer import SessionOffer
 
 ANOTHER_WIRE: Final = "another wire"
 LOOPBACK: Final = "127.0.0.1"
@@ -33,7 +34,8 @@ class Offers:
     time.
     """
 
-    def __init__(self, host: str = LOOPBACK, port: int = 0) -> None:
+    def __init__(self, host: str = LOOPBACK, port: int = 0, *, tls: bool = False) -> None:
+        self._tls = tls
         self._host = host
         self._port = port
         self._server: Server | None = None
@@ -80,12 +82,27 @@ class Offers:
             with offer:
                 yield offer
 
+    @contextmanager
+    def offer_session(
+        self, exchange: Exchange, turn_s: float
+    ) -> Iterator[tuple[SessionOffer, str]]:
+        """Serve a session, with the file of the certificate of its address. Raises as `offer`
+        does.
+        """
+        try:
+            server = self._started()
+            offer = server.offer_session(exchange, turn_s)
+        except (ReplayError, CassetteError) as error:
+            raise Skipped(str(error)) from None
+        with offer:
+            yield offer, str(server.certificate)
+
     def _started(self) -> Server:
         from harness.server import serve  # the server is slow to import
 
         with self._lock:
             if self._server is None:
-                server = serve(host=self._host, port=self._port, pace="step")
+                server = serve(host=self._host, port=self._port, pace="step", tls=self._tls)
                 with ExitStack() as stack:
                     try:
                         self._server = stack.enter_context(server)
@@ -100,6 +117,10 @@ class Offers:
 
 SHARED: Final = Offers()
 """The server for all adapters except gateways."""
+
+
+SESSIONS: Final = Offers(tls=True)
+"""The server for sessions."""
 
 
 @cache
@@ -134,6 +155,21 @@ def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
         entries_of_first_request=_entries_before(again[0], reply) if again else None,
         notes=tuple(dict.fromkeys(note for request in asked for note in request.notes)),
     )
+
+
+def played_session(offer: SessionOffer, reply: Reply, late: bool) -> PlayedSession:
+    """Return what the server knows of a session. ``late``: the adapter was stopped. Raises
+    `AdapterError` if the adapter opened none.
+    """
+    if not offer.path:
+        raised = f"; it raised {reply.raised.sentence}" if reply.raised else ""
+        raise AdapterError(
+            "the adapter opened no session at the served address; expected one at"
+            f" {reply.address}{raised}"
+        ) from reply.exception
+    sent = tuple(offer.served.sent)
+    kind = offer.late or ("the end of its run" if late else "")
+    return PlayedSession(offer.path, sent, offer.played, kind, offer.unexpected, offer.opened_again)
 
 
 def first_request(offer: Offer | None) -> SentRequest | None:

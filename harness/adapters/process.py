@@ -43,7 +43,8 @@ class TimedOut(Unusable):
 
 class LineProcess:
     """One process of a program, and its four pipes. ``name``: its name in messages.
-    ``runs_function``: the process runs a function with this name.
+    ``runs_function``: the process runs a function with this name. ``certificate``: as in
+    `adapter_environment`.
     """
 
     def __init__(
@@ -54,12 +55,13 @@ class LineProcess:
         *,
         served: bool = False,
         runs_function: bool = False,
+        certificate: str = "",
     ) -> None:
         self.name = name
         self._log = bytearray()
         self._runs_function = runs_function
         read_end, write_end = os.pipe()
-        environment = adapter_environment(os.environ, served=served)
+        environment = adapter_environment(os.environ, served=served, certificate=certificate)
         environment[OUT] = str(write_end)
         try:
             self._process = subprocess.Popen(  # noqa: S603  # the user names the program

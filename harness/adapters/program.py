@@ -1,7 +1,8 @@
 """A user's programs as adapters: one process answers all exchanges, one line in, one line out.
 
 The first line that the program writes is the hello line: ``{"hello": 1, "name": …, "version": …}``.
-Its ``providers`` are the wires that the program reads; without them it reads all.
+Its ``providers`` are the wires that the program reads; without them it reads all,
+and has no sessions at a served address.
 If the program hangs, writes too much, ends, or writes a line that can't be read, the next exchange
 gets a new process. When a process is replaced or no longer needed, all processes that it started
 end with it.
@@ -31,7 +32,7 @@ from harness.stream.json_codec import (
 from harness.stream.printable import shorten
 
 from .adapter import UNKNOWN, AdapterError
-from .at import Question, line_of
+from .at import Question, line_of, usual_wires
 from .crash import CRASHES, is_crash_by_name
 from .process import OUT, LineProcess, Unusable
 from .reply import Reply, ReplyLevel, entries_of_json
@@ -74,6 +75,8 @@ class Program:
         self._folder = folder
         self._process: LineProcess | None = None
         self._hello: Mapping[str, Any] = {}
+        self._certificate = ""
+        """That of the environment of the process."""
         self._broken = ""
         self._asked = 0
         self._lock = threading.Lock()
@@ -87,10 +90,10 @@ class Program:
 
     @property
     def providers(self) -> Sequence[str]:
-        """The wires in the hello line, else all. The program is started to read them."""
+        """The wires in the hello line, else the usual ones. The program is started to read them."""
         with self._lock, suppress(AdapterError):
             self._started()
-        return self._hello.get("providers") or tuple(PROVIDERS)
+        return self._hello.get("providers") or usual_wires(served=self._served)
 
     @property
     def converses(self) -> bool:
@@ -112,6 +115,9 @@ class Program:
     def ask(self, question: Question, timeout: float) -> Reply:
         """Return the reply to a question. Raises `AdapterError`."""
         with self._lock:
+            if question.certificate != self._certificate:
+                self._close()
+                self._certificate = question.certificate
             process = self._started()
             self._asked += 1
             line = line_of(question, self._asked)
@@ -144,6 +150,7 @@ class Program:
                     self._name,
                     served=self._served,
                     runs_function=self._runs_function,
+                    certificate=self._certificate,
                 )
                 self._hello = _read_hello(self._process)
             except Unusable as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from textwrap import dedent, indent
 from typing import Final, NamedTuple
 
 from harness.report import ReportError
@@ -93,6 +94,93 @@ def replay(at: At) -> Iterator[tuple[object, list[Fact]]]:
 def events_of(base_url: str, model: str, prompt: str) -> Iterator[object]:
     """Fill in: configure the client with the base URL and any key, and yield its events."""
     raise RuntimeError("@NAME@ is not filled in: ask your client in events_of")
+'''
+)
+
+_LIVE: Final = (
+    _HEAD
+    + '''import asyncio
+from collections.abc import AsyncIterator
+
+from harness import At
+from harness.adapters.script import Step
+from harness.facts import (  # noqa: F401  # as needed
+    Call,
+    Cancelled,
+    Error,
+    Fact,
+    Finish,
+    InputTranscript,
+    Interrupted,
+    OutputTranscript,
+    Text,
+    Thought,
+    Usage,
+)
+
+PROVIDERS = ("live",)  # the Live API; a shim that does not name it is not asked
+# VERSION_OF = "my-package"  # the distribution whose version is reported
+
+
+class Adapter:
+    """Fill in: your adapter, which holds one session."""
+
+    def __init__(self, at: At) -> None:
+        """Connect to `at.base_url` with the model, the tools and the settings of `at`. The
+        environment has the certificate: SSL_CERT_FILE.
+        """
+        raise RuntimeError("@NAME@ is not filled in: connect your adapter in Adapter")
+
+    async def events(self) -> AsyncIterator[object]:
+        """Yield each event of the session, until it ends."""
+        yield None
+
+    async def say(self, step: Step) -> None:
+        """Send what the user does: `step.text`, or `step.data` of the type `step.mime_type`."""
+
+    async def send_result(self, call: Call, text: str) -> None:
+        """Send the result of a call."""
+
+    async def close(self) -> None:
+        """End the session."""
+
+
+async def replay(at: At) -> AsyncIterator[tuple[object, list[Fact]]]:
+    """Hold one session; yield each event of the adapter, with the facts in it."""
+    adapter = Adapter(at)
+    tools: dict[str | None, asyncio.Task[None]] = {}
+
+    async def run_tool(call: Call) -> None:
+        text = await asyncio.to_thread(at.result, call)  # waits until the tool has ended
+        await adapter.send_result(call, text)
+
+    async def talk() -> None:
+        assert at.script is not None
+        async for step in at.script:  # waits until the user takes the next step
+            await adapter.say(step)
+        await adapter.close()
+
+    user = asyncio.create_task(talk())
+    try:
+        async for event in adapter.events():
+            facts: list[Fact] = []
+@FACTS@            # A turn ends with a Finish. A session that the server ends is an Error.
+            # if event.kind == "call":
+            #     tools[event.id] = asyncio.create_task(run_tool(facts[-1]))
+            # if event.kind == "cancelled":
+            #     tools[event.id].cancel()
+            #     facts.append(Cancelled(event.id))
+            # if event.kind == "interrupted":
+            #     facts.append(Interrupted())
+            # if event.kind == "heard":
+            #     facts.append(InputTranscript(event.text))
+            # if event.kind == "spoken":
+            #     facts.append(OutputTranscript(event.text))
+            yield event, facts
+    finally:
+        user.cancel()
+        for tool in tools.values():
+            tool.cancel()
 '''
 )
 
@@ -224,6 +312,12 @@ if __name__ == "__main__":
 '''
 
 
+FIRST: Final = "--cassettes gemini-api/text:1 gemini-api/framing:2 gemini-api/parallel-calls:1"
+"""Exchanges for a first result: a text, another one with other line ends, and three calls."""
+FIRST_SESSIONS: Final = "--cassettes live/text:1 live/interruption:1 live/cancelled-call:1"
+"""Sessions for a first result: a turn, an interruption, and a call that is cancelled."""
+
+
 class _Kind(NamedTuple):
     """A kind of adapter file that can be written."""
 
@@ -233,11 +327,16 @@ class _Kind(NamedTuple):
     """The line that judges it, with ``{stem}``, ``{file}`` and ``{python}``."""
     start: str = ""
     """The line that starts it, if the harness does not."""
+    first: str = FIRST
+    """The option with three exchanges for a first result."""
+    indent: int = 8
+    """The blanks before the lines about facts."""
 
 
 KINDS: Final = {
     "function": _Kind(_FUNCTION, "harness judge {stem}:replay"),
     "client": _Kind(_CLIENT, 'harness judge "serve: {stem}:replay"'),
+    "live": _Kind(_LIVE, 'harness judge "serve: {stem}:replay"', first=FIRST_SESSIONS, indent=12),
     "program": _Kind(_PROGRAM, 'harness judge "serve: {python} {file}"'),
     "gateway": _Kind(
         _GATEWAY,
@@ -249,8 +348,6 @@ KINDS: Final = {
 
 _OF_NODE: Final = _Kind(_JAVASCRIPT, 'harness judge "serve: node {file}"')
 """A program in a file for Node, ``.mjs``."""
-FIRST: Final = "--cassettes gemini-api/text:1 gemini-api/framing:2 gemini-api/parallel-calls:1"
-"""Exchanges for a first result: a text, another one with other line ends, and three calls."""
 
 
 def write_shim(kind: str, file: Path | None) -> None:
@@ -259,7 +356,7 @@ def write_shim(kind: str, file: Path | None) -> None:
     """
     if file is None:
         raise ReportError(f"--init {kind}: name the file to write: -o shim.py")
-    module = kind in ("function", "client")
+    module = kind in ("function", "client", "live")
     stem = file.stem
     of_node = kind == "program" and file.suffix == ".mjs"
     made = _OF_NODE if of_node else KINDS[kind]
@@ -271,7 +368,8 @@ def write_shim(kind: str, file: Path | None) -> None:
         raise ReportError(
             f"--init {kind}: Python has a module {stem}; use another name, such as shim.py"
         )
-    text = made.text.replace("@FACTS@", _FACTS).replace("@NAME@", file.name)
+    facts = indent(dedent(_FACTS), made.indent * " ")
+    text = made.text.replace("@FACTS@", facts).replace("@NAME@", file.name)
     text = text.replace("@STEM@", stem.replace("_", "-"))
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -290,6 +388,6 @@ def write_shim(kind: str, file: Path | None) -> None:
         print(f"  cd {file.parent}")
     if start:
         print(f"  {start}")
-    print(f"  {judge} {FIRST}")
+    print(f"  {judge} {made.first}")
     print("Then judge it on all exchanges:")
     print(f"  {judge}")

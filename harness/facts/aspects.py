@@ -901,7 +901,7 @@ class _Judge:
             ),
             "output": (output, made, output + rest, made + rest),
             "thoughts": (0, thoughts, thoughts + rest),
-            "total": (0, total, *(sums if rest or not total else ())),
+            "total": (0, total, *(sums if total != sums[-1] else ())),
         }
         here = {name: got.get(name) or 0 for name in _COUNTS}
         if here["output"] < 0 and here["output"] not in accepted["output"]:

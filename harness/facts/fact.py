@@ -3,7 +3,9 @@
 A shim yields ``(native, [facts])`` for every event of the adapter. Each fact has a JSON form too,
 for programs: ``{"text": …}``, ``{"thought": …}``, ``{"call": {"id", "name", "arguments"}}``,
 ``{"finish": …}`` or ``{"finish": {"raw", "class"}}``, ``{"usage": {"input", "output", "thoughts",
-"total"}}``, ``{"error": {"code", "message"}}``, ``{"raw": …}``, ``{"restart": true}``.
+"total"}}``, ``{"error": {"code", "message"}}``, ``{"raw": …}``, ``{"restart": true}``; in a session
+also ``{"input_transcript": …}``, ``{"output_transcript": …}``, ``{"interrupted": true}`` and
+``{"cancelled": …}``.
 """
 
 from __future__ import annotations
@@ -109,7 +111,34 @@ class Restart:
     """
 
 
-Fact = Text | Thought | Call | Finish | Usage | Error | Raw | Restart
+@dataclass(frozen=True, slots=True)
+class InputTranscript:
+    """A piece of the words that the user has spoken in a session."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputTranscript:
+    """A piece of the words that the model speaks in a session."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The user interrupts the present turn of a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """A call of a session is cancelled: its result must not be sent."""
+
+    id: str
+
+
+OfSession = InputTranscript | OutputTranscript | Interrupted | Cancelled
+Fact = Text | Thought | Call | Finish | Usage | Error | Raw | Restart | OfSession
 
 _CLASSES: Final = get_args(FinishClass)
 _KINDS: Final[dict[str, type[Any]]] = {
@@ -121,6 +150,10 @@ _KINDS: Final[dict[str, type[Any]]] = {
     "error": Error,
     "raw": Raw,
     "restart": Restart,
+    "input_transcript": InputTranscript,
+    "output_transcript": OutputTranscript,
+    "interrupted": Interrupted,
+    "cancelled": Cancelled,
 }
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 DEEP: Final = f"nests deeper than {MAX_NESTING} levels"
@@ -140,6 +173,9 @@ _TYPES: Final[dict[tuple[str, str], tuple[tuple[type, ...], str]]] = {
     ("error", "code"): ((int, str, type(None)), "a number, a word or None"),
     ("error", "message"): ((str,), "a string"),
     ("raw", "object"): ((dict,), "an object of the wire"),
+    ("input_transcript", "text"): ((str,), "a string"),
+    ("output_transcript", "text"): ((str,), "a string"),
+    ("cancelled", "id"): ((str,), "a string"),
 }
 _TEXTS: Final = {
     place for place, (types, _) in _TYPES.items() if int not in types and dict not in types
@@ -225,10 +261,10 @@ def fact_of_json(value: Json) -> Fact:
                 " with the keys raw, class"
             )
         return check_fact(Finish(content.get("raw"), content.get("class")))
-    if name == "restart":
+    if kind in (Restart, Interrupted):
         if content is not True:
-            raise NoFact(f"{short_json(value)} is not a fact; the value of restart is true")
-        return Restart()
+            raise NoFact(f"{short_json(value)} is not a fact; the value of {name} is true")
+        return check_fact(kind())
     if name not in ("call", "usage", "error"):
         return check_fact(kind(content))
     known = [field.name for field in fields(kind)]
@@ -247,7 +283,7 @@ def json_of_fact(fact: Fact) -> Json:
     content = {field.name: getattr(fact, field.name) for field in fields(fact)}
     if isinstance(fact, Finish) and fact.kind is not None:
         return {name: {"raw": fact.raw, "class": fact.kind}}
-    if isinstance(fact, Restart):
+    if isinstance(fact, Restart | Interrupted):
         return {name: True}
     if name not in ("call", "usage", "error"):
         return {name: next(iter(content.values()))}

@@ -63,6 +63,8 @@ class Place(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     """The path of the value that a question asks for."""
     sent: str = ""
     """The path of the value, or of the node that should have it, in the body of a request."""
+    turn: int | None = None
+    """The number of a turn of a session, from 1."""
     cuts: str = ""
     """The cuts of the body that show the finding, if others do not; ``recorded`` if it is not there
     when the answer comes in one read.
@@ -116,6 +118,8 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         sentence = _SENTENCES.vformat(REASONS[self.reason].sentence, (), _fields(self))
         if message := self.place.message:
             sentence = f"{sentence}; the next message of the wire is {message}"
+        if turn := self.place.turn:
+            sentence = f"in turn {turn}: {sentence}" if sentence else f"in turn {turn}"
         cuts = self.place.cuts
         if cuts == RECORDED:
             return f"{sentence}; {AT_BORDER}"
@@ -318,6 +322,26 @@ REASONS: Final[Mapping[str, Reason]] = {
         "{wire[missing]} of {wire[of]} media of the thoughts lost: {wire[first]:value}"
     ),
     "only-raw": Reason("only in raw data"),
+    # a session
+    "turns": Reason("the wire ends {wire} turns, the adapter {adapter}"),
+    "transcript": Reason("the wire has {wire:text}, the adapter {adapter:text}"),
+    "interrupted": Reason("the wire interrupts turns {wire:json}, the adapter {adapter:json}"),
+    "cancelled-calls": Reason(
+        "the wire cancels the calls {wire:list}, the adapter reports {adapter:list}"
+    ),
+    "result-of-no-call": Reason("a result is sent for {adapter}, which is no open call"),
+    "result-of-cancelled-call": Reason(
+        "the result of call {place.call} is sent, although the call is cancelled"
+    ),
+    "result-not-sent": Reason("the result of call {place.call} is not sent"),
+    "result-twice": Reason("the result of call {place.call} is sent {adapter} times"),
+    "result-name": Reason("result {place.call} has the name {adapter:json}, its call {wire}"),
+    "result-no-object": Reason("the response of result {place.call} is {adapter:json}, no object"),
+    "hangs": Reason("the adapter did not send {wire} within the time limit", ("wire",)),
+    "beside-hang": Reason("the session did not come to its end"),
+    "sent": Reason("the adapter sent {adapter}", ("adapter",)),
+    "opened-again": Reason("the adapter opened a second session, which is not recorded"),
+    "left": Reason("the adapter ended the session before its end"),
     # the requests of the adapter
     "no-request": Reason("no request was seen"),
     "refused": Reason("the API refuses the request: {wire:refusals}", ("wire:rules",)),

@@ -28,6 +28,8 @@ as ``schema[map]``.
 """
 SERVICE: Final = ("attempts", "cancelled")
 """The aspects that only questions about a failing service have, with words as in `REQUESTS`."""
+SESSION: Final = ("input_transcript", "output_transcript", "interrupted", "cancelled_calls")
+"""The aspects that only a session has, and whose loss may be declared."""
 SECOND_TURN: Final = ("other_signatures",)
 """The aspects that only the second turn has, and whose loss may be declared."""
 CONDITIONS: Final = (
@@ -41,6 +43,7 @@ call; ``call:NAME``: with a call of this tool; ``block``: with ``<tool_code>`` i
 tool use, and only these are lost.
 """
 
+_DECLARED: Final = ("*", *ASPECTS, *SECOND_TURN, *SESSION, *REQUESTS, *SERVICE)
 _LOSS: Final = re.compile(
     r"(?P<aspect>\*|[a-z_]+)(?:\[(?P<where>[A-Za-z_-]+|call:[^\s,;\[\]]+)\])?"
 )
@@ -89,7 +92,7 @@ def read_losses(text: str) -> tuple[DeclaredLoss, ...]:
     in a report. Raises ValueError.
     """
     items = filter(None, ("_".join(part.split()) for part in text.split(",")))
-    return tuple(_read(item, ("*", *ASPECTS, *SECOND_TURN, *REQUESTS, *SERVICE)) for item in items)
+    return tuple(_read(item, _DECLARED) for item in items)
 
 
 def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:

@@ -33,6 +33,7 @@ from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json, decode_json, decode_object
+from harness.stream.websocket import SWITCHED
 
 from .accepted import judge_request
 from .aspects import (
@@ -117,7 +118,8 @@ class AnswerItem:
         for cut in chosen[1:]:
             if first_of[_places(recuts[cut])] == cut:
                 cell = _worse(cell, self._judged(adapter, recuts[cut], cut), cut)
-        if len(chosen) == 1 and cell.red_findings and cell.verdict != "error":
+        is_answer = item.exchange.status != SWITCHED  # the frames of a session have no reads
+        if is_answer and len(chosen) == 1 and cell.red_findings and cell.verdict != "error":
             whole = _recut(item.exchange, "whole")
             if _places(whole) != _places(recuts[chosen[0]]):
                 cell = _at_borders(cell, _judge(item, adapter, whole), chosen[0])
@@ -156,7 +158,8 @@ def _one_of_each_shape(items: Sequence[JudgedExchange]) -> Iterator[str]:
     for item in items:
         exchange = item.exchange
         broken_off = exchange.end in INTERRUPTED
-        if exchange.streamed is False or broken_off or _is_cut_inside(exchange):
+        is_session = exchange.status == SWITCHED
+        if exchange.streamed is False or is_session or broken_off or _is_cut_inside(exchange):
             continue
         names = frozenset(name for name, value in vars(item.reading.facts).items() if value)
         shape = exchange.provider, names, exchange.body.isascii()
@@ -304,7 +307,8 @@ def items_with_second_turn(
     """Return the whole answers, if the adapter has a second turn."""
     if adapter.second_request is None:
         return []
-    return [item for item in items if _goes_on(item)]
+    answers = (item for item in items if item.exchange.status != SWITCHED)
+    return [item for item in answers if _goes_on(item)]
 
 
 def plan_second_turns(

@@ -38,8 +38,9 @@ from harness.stream.session import Session
 
 from .accepted import judge_request
 from .excuses import excuse
-from .reading import Reading
+from .reading import NOT_ON_WIRE, Reading
 from .rows import Block
+from .sessions import compare_session
 
 _OF_FEATURES: Final[Mapping[str, Sequence[Aspect]]] = {
     "logprobs": ("logprobs",),
@@ -49,7 +50,6 @@ _OF_FEATURES: Final[Mapping[str, Sequence[Aspect]]] = {
     "citations": ("citations",),
 }
 """The aspects of an answer that depend on what the request asks for; of another feature all."""
-NOT_ON_WIRE: Final = "not-on-wire"
 MAX_FRAMES: Final = 2_000
 """The maximum number of characters of stack frames; the last ones are kept."""
 
@@ -219,7 +219,10 @@ def compare_output(
     asked, reading = reading.exchange, answered_last(reading, transcript)
     exchange = reading.exchange
     answer = wire_answer(reading, transcript, output.request)
-    findings = judge_transcript(answer, transcript)
+    if output.played is None:
+        findings = judge_transcript(answer, transcript)
+    else:
+        findings = compare_session(reading, output.played, transcript, _compare_turn)
     if output.request is not None:
         question = Question(asked, reading.options)
         findings[ACCEPTED] = judge_request(output.request, question, adapter)
@@ -258,6 +261,10 @@ def compare_output(
         reading=reading,
         request=output.request,
     )
+
+
+def _compare_turn(reading: Reading, transcript: Transcript) -> dict[Aspect, Finding]:
+    return judge_transcript(wire_answer(reading, transcript), transcript)
 
 
 def _is_silent(transcript: Transcript) -> bool:

@@ -33,6 +33,8 @@ from harness.stream.oddities import Oddities
 
 from .wire_variants import variants_in
 
+NOT_ON_WIRE: Final = "not-on-wire"
+"""The reason not to ask for a value that the wire of an adapter does not have."""
 MOST_WALKED: Final = 1 << 20
 """The bytes of the longest body whose unread values are listed."""
 

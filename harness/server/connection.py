@@ -198,7 +198,7 @@ class Connection:
             shortest = 0.0 if first or options.pace == "instant" else GAP_S
         await asyncio.sleep(max(until - self._clock(), shortest))
         if shortest:
-            await self._until_read()
+            await self.until_read()
 
     async def _end(self, answer: ServedAnswer) -> None:
         """End in the same way as the recording. The connection can be reused only after a complete
@@ -209,7 +209,7 @@ class Connection:
         await self.flush()
         match answer.end:
             case "cut" | "reset":
-                await self._until_read()
+                await self.until_read()
                 await asyncio.sleep(BREAK_S)
                 if answer.end == "reset":
                     self.reset()
@@ -223,7 +223,7 @@ class Connection:
             case "stall":
                 await self._until_client_leaves()
 
-    async def _until_read(self) -> None:
+    async def until_read(self) -> None:
         """Wait until the client has read everything that was sent, if the kernel reports this."""
         ours, until = self.writer.get_extra_info("socket"), self._clock() + PATIENCE_S
         while unread_by_client(ours) and self._clock() < until:

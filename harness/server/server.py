@@ -33,7 +33,8 @@ from .options import Options, read_options
 from .question_offer import QuestionOffer
 from .request_log import MAX_REQUESTS, ServedRequest, served_request
 from .response import ServedAnswer, moved
-from .session import ServedSession, SessionConnection
+from .session import Respond, ServedSession, SessionConnection
+from .session_offer import SessionOffer
 from .whole_answers import asks_model
 
 _OFFER: Final = re.compile(r"/(x[0-9]{1,9})(?=[/:]|$)")
@@ -76,6 +77,7 @@ class Server(Listener):
         """
         self._requests: deque[ServedRequest] = deque(maxlen=MAX_REQUESTS)
         self._offers: dict[str, Offer] = {}
+        self._sessions: dict[str, SessionOffer] = {}
         self._offered = 0
         self.warnings: list[str] = []
         """A message for each rule of the API that an answered request broke."""
@@ -179,6 +181,29 @@ class Server(Listener):
         )
         return offer
 
+    def offer_session(self, exchange: Exchange, turn_s: float) -> SessionOffer:
+        """Serve a session to one adapter under test, at a separate base URL, with the script of
+        its user. ``turn_s``: the time limit for each message of the adapter, in seconds. Raises
+        `CassetteError` for a message that can't be read.
+        """
+        _check_session(exchange, "the session")
+        self._offered += 1
+        name = f"x{self._offered}"
+        url = f"{self.base_url}/{name}"
+        self._sessions[name] = offer = SessionOffer(
+            url,
+            exchange,
+            turn_s,
+            options=self._endpoint.options,
+            close=lambda: self._close_session(name),
+        )
+        return offer
+
+    def _close_session(self, name: str) -> None:
+        offer = self._sessions.pop(name, None)
+        if offer and self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(offer.end)
+
     @property
     def token(self) -> str:
         """The token of this server. A request with the token in the header ``X-Harness-Token`` is
@@ -206,7 +231,14 @@ class Server(Listener):
     async def serve_connection(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        await SessionConnection(reader, writer, self.callers, self._respond, self._open).run()
+        await SessionConnection(
+            reader, writer, self.callers, self._respond, self._open, self._session_of
+        ).run()
+
+    def _session_of(self, request: HttpRequest) -> Respond | None:
+        match = _OFFER.match(urlsplit(request.url).path)
+        offer = self._sessions.get(match[1]) if match else None
+        return offer.respond if offer else None
 
     def _open(self, request: HttpRequest) -> tuple[Exchange, ServedSession, Options] | None:
         """Return the next recorded session for a request that opens one; None without one, and for

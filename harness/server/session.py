@@ -8,7 +8,7 @@ kind ends the session. Audio may come in other pieces than recorded: its length 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from harness.stream.printable import excerpt
 from harness.stream.websocket import NO_CODE, Kind, Message, read_messages
 
 from .callers import Callers
-from .connection import GRACE_S, MAX_BODY, Connection, HttpRequest
+from .connection import BREAK_S, GRACE_S, MAX_BODY, Connection, HttpRequest
 from .options import Options, ServedFault
 from .response import ServedAnswer
 
@@ -60,9 +60,13 @@ def is_upgrade(request: HttpRequest) -> bool:
     )
 
 
+Respond = Callable[[Connection, HttpRequest], Awaitable[None]]
+
+
 class SessionConnection(Connection):
     """A connection that may become a WebSocket. ``session`` returns the recorded session for a
-    request and the record of what the client does, or None if no session is left.
+    request and the record of what the client does, or None if no session is left. ``offered``
+    returns the function that responds to a request for a session that one adapter is offered.
     """
 
     def __init__(
@@ -72,29 +76,34 @@ class SessionConnection(Connection):
         callers: Callers,
         answer: Callable[[HttpRequest], tuple[ServedAnswer, Options]],
         session: Callable[[HttpRequest], tuple[Exchange, ServedSession, Options] | None],
+        offered: Callable[[HttpRequest], Respond | None],
     ) -> None:
         super().__init__(reader, writer, callers, answer)
         self._session = session
+        self._offered = offered
 
     async def respond(self, request: HttpRequest) -> None:
+        if offered := self._offered(request):
+            await offered(self, request)
+            return
         known = self._session(request) if is_upgrade(request) else None
         if known is None:
             await super().respond(request)
             return
         exchange, served, options = known
         try:
-            peer = _Peer(self, request, served)
+            peer = Peer(self, request, served)
         except ReplayError as error:
             await self._refuse(501, str(error))
             return
         peer.accept()
         try:
-            await _Play(peer, served, options).run(exchange)
+            await Play(peer, served, options).run(exchange)
         finally:
             peer.stop()
 
 
-class _Peer:
+class Peer:
     """The client of one WebSocket: its messages in a queue, and the frames that it gets."""
 
     def __init__(self, connection: Connection, request: HttpRequest, served: ServedSession) -> None:
@@ -111,6 +120,7 @@ class _Peer:
         self._messages: asyncio.Queue[Message | None] = asyncio.Queue()
         self._reading: asyncio.Task[None] | None = None
         self._back: Message | None = None
+        self._answered = asyncio.Event()
 
     def accept(self) -> None:
         """Accept the upgrade; no extension is used."""
@@ -143,6 +153,8 @@ class _Peer:
                     match event:
                         case events.Ping():
                             self._writer.write(wire.send(event.response()))
+                        case events.Pong():
+                            self._answered.set()
                         case events.CloseConnection(code=code, reason=reason):
                             number = None if code == NO_CODE else int(code)
                             text = (reason or "").encode()
@@ -197,6 +209,12 @@ class _Peer:
             )
         await self.connection.flush()
 
+    async def ping(self) -> None:
+        """Wait until the client has answered a ping, so that it has got all messages before it."""
+        self._answered.clear()
+        self._writer.write(frame(9, b"", final=True))
+        await self._answered.wait()
+
     async def send_close(self, code: int | None, reason: str = "") -> None:
         data = b"" if code is None else code.to_bytes(2, "big") + reason.encode()[:123]
         self._writer.write(frame(8, data, final=True))
@@ -223,10 +241,10 @@ def frame(opcode: int, data: bytes, *, final: bool) -> bytes:
     return bytes([first, 127]) + len(data).to_bytes(8, "big") + data
 
 
-class _Play:
+class Play:
     """One play of a recorded session to a client."""
 
-    def __init__(self, peer: _Peer, served: ServedSession, options: Options) -> None:
+    def __init__(self, peer: Peer, served: ServedSession, options: Options) -> None:
         self._peer = peer
         self._served = served
         self._options = options
@@ -240,25 +258,36 @@ class _Play:
                     if not await self._expect(message):
                         return
                 elif message.kind == "close":
+                    self.sending(message)
                     await self._peer.close(message.code, message.data.decode())
                     return
                 else:
                     if await self._break(sent):
                         return
                     await self._wait(delay)
+                    self.sending(message)
                     await self._peer.send(message, by_bytes=self._options.cuts == "bytes")
                     sent += 1
-            if await self._break(sent):
-                return
-            if exchange.end == "reset":
-                self._peer.connection.reset()
-            elif exchange.end in ("complete", "unknown", "aborted"):
-                while True:
-                    await self._peer.receive()
+            if not await self._break(sent):
+                await self.finish(exchange)
         except ClientLeft:
             self._note_missing(steps)
             if self._served.sent and self._served.sent[-1].kind == "close":
                 await self._peer.send_close(self._served.sent[-1].code)
+
+    async def finish(self, exchange: Exchange) -> None:
+        """End the session after its last message as recorded."""
+        if exchange.end in ("cut", "reset"):
+            await self._peer.connection.until_read()
+            await asyncio.sleep(BREAK_S)
+        if exchange.end == "reset":
+            self._peer.connection.reset()
+        elif exchange.end in ("complete", "unknown", "aborted"):
+            while True:
+                await self._peer.receive()
+
+    def sending(self, message: Message) -> None:
+        """Note a message of the server that is sent now."""
 
     async def _wait(self, delay: float) -> None:
         match self._options.pace:

@@ -34,6 +34,8 @@ Kind = Literal["text", "binary", "close"]
 
 SWITCHED: Final = 101
 """The status of an exchange that is a connection."""
+NORMAL: Final = 1000
+"""The code of a normal close."""
 NO_CODE: Final = 1005
 """The code of a close without a code (RFC 6455, section 7.1.5)."""
 

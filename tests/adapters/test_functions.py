@@ -499,7 +499,7 @@ def test_an_exception_on_payloads_is_an_error_with_its_cause(tmp_path: Path) -> 
 def test_a_session_is_not_asked_of_an_adapter_that_states_facts(tmp_path: Path) -> None:
     session = replace(EXCHANGE, status=101, provider="live")
     adapter = function_adapter("def replay(e): return [({}, [])]\n", tmp_path)
-    assert transcript(adapter, session).skipped.startswith("a session of the Live API; adapters")
+    assert transcript(adapter, session).skipped.startswith("a session of the Live API; it is")
     payloads = function_adapter("def replay(e): return [{}]\n", tmp_path, level="shop")
     assert payloads.output(session).items == [{}]
 

@@ -84,7 +84,7 @@ def test_a_new_shim_names_the_next_line(
     assert main(["judge", "--init", kind, "-o", "my_shim.py"]) == 0
     first, rest = capsys.readouterr().out.split("Then judge it on all exchanges:\n")
     assert first.startswith("Next, judge it as it stands on three exchanges; ")
-    assert first.endswith(f"{rest.removesuffix(NEWLINE)} {FIRST}{NEWLINE}")
+    assert first.endswith(f"{rest.removesuffix(NEWLINE)} {KINDS[kind].first}{NEWLINE}")
     compile(Path("my_shim.py").read_text(encoding="utf-8"), "my_shim.py", "exec")
     assert main(["judge", "--init", kind, "-o", "my_shim.py"]) == 2
     assert capsys.readouterr().err == (
@@ -128,19 +128,20 @@ def test_new_shims_pass_mypy(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "target"),
+    ("kind", "target", "cassette"),
     [
-        ("function", "new_function:replay"),
-        ("client", "serve: new_client:replay"),
-        ("program", f"serve: {sys.executable} new_program.py"),
+        ("function", "new_function:replay", "gemini-api/text:1"),
+        ("client", "serve: new_client:replay", "gemini-api/text:1"),
+        ("live", "serve: new_live:replay", "live/text:1"),
+        ("program", f"serve: {sys.executable} new_program.py", "gemini-api/text:1"),
     ],
 )
 def test_a_new_shim_is_red_and_says_what_to_fill_in(
-    kind: str, target: str, here: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, target: str, cassette: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["judge", "--init", kind, "-o", f"new_{kind}.py"]) == 0
     capsys.readouterr()
-    assert main(["judge", target, "--cassettes", "gemini-api/text:1"]) == 1
+    assert main(["judge", target, "--cassettes", cassette]) == 1
     assert f"new_{kind}.py is not filled in: " in capsys.readouterr().out
 
 
@@ -149,14 +150,14 @@ def test_the_first_exchanges_are_of_the_suite(capsys: pytest.CaptureFixture[str]
     assert "Documented wire: 3 of 3 cells passed" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("kind", ["function", "client", "program"])
+@pytest.mark.parametrize("kind", ["function", "client", "live", "program"])
 def test_a_new_shim_is_asked_only_for_its_wire(
     kind: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = Path(f"wire_{kind}.py")
     assert main(["judge", "--init", kind, "-o", str(file)]) == 0
     target = f"serve: {sys.executable} {file}" if kind == "program" else f"{file.stem}:replay"
-    target = f"serve: {target}" if kind == "client" else target
+    target = f"serve: {target}" if kind in ("client", "live") else target
     assert main(["judge", target, "--cassettes", "anthropic/text:1"]) == 2
     assert "nothing was compared" in capsys.readouterr().err
 

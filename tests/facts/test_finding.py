@@ -11,19 +11,29 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.adapters import ADAPTERS, Adapter, AdapterError, RunOptions, user_adapter
+from harness.adapters import (
+    ADAPTERS,
+    Adapter,
+    AdapterError,
+    PlayedSession,
+    RunOptions,
+    user_adapter,
+)
 from harness.adapters.adapter import FACTS, Output
 from harness.cassettes import Cassette
 from harness.facts import (
     ACCEPTED,
     RUN,
     Call,
+    Cancelled,
     Entry,
     Error,
     Fact,
     Facts,
     Finding,
     Finish,
+    Interrupted,
+    OutputTranscript,
     Place,
     Raised,
     Text,
@@ -32,13 +42,14 @@ from harness.facts import (
     WireAnswer,
     call_value,
     error_finding,
+    json_of_fact,
     judge_answer,
     read_losses,
 )
 from harness.facts.finding import MAX_SIDE, REASONS
 from harness.facts.known_model import judge_account
 from harness.judging.aspect_run import without_unrequested
-from harness.judging.aspects import judge_exchange
+from harness.judging.aspects import compare_output, judge_exchange
 from harness.judging.judge import Cell, judge
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, judge_law
@@ -51,6 +62,7 @@ from harness.providers.second_turn import result_with_image
 from harness.specs.models import Case
 from harness.stream.exchange import Exchange, Origin, Request
 from harness.stream.json_codec import Json
+from harness.stream.websocket import Message, Side, write_message
 from tests.readers.messages import gather_messages
 from tests.support.facts_adapters import facts_adapter
 from tests.support.second_turn import judge_second_turn
@@ -289,6 +301,62 @@ REFUSALS: list[Json] = [
         "source": "https://a.example/2",
     },
 ]
+SESSION: list[tuple[Side, Json]] = [
+    ("client", {"setup": {"model": "m"}}),
+    ("server", {"serverContent": {"outputTranscription": {"text": "Hello."}}}),
+    (
+        "server",
+        {"toolCall": {"functionCalls": [{"id": i, "name": "f", "args": {}} for i in "ab"]}},
+    ),
+    ("client", {"toolResponse": {"functionResponses": [{"id": "a", "name": "f"}]}}),
+    ("server", {"toolCallCancellation": {"ids": ["b"]}}),
+    ("server", {"serverContent": {"interrupted": True}}),
+    ("server", {"serverContent": {"turnComplete": True}}),
+]
+"""The side and the content of each message."""
+IN_SESSION: list[Fact] = [
+    OutputTranscript("Hello."),
+    Call("a", "f"),
+    Call("b", "f"),
+    Cancelled("b"),
+    Interrupted(),
+    Finish("turnComplete"),
+]
+"""The facts of a faithful adapter."""
+RESULT = {"id": "a", "name": "f", "response": {"output": "result 1"}}
+
+
+def in_session(
+    *without: type[Fact],
+    results: Sequence[Json] = (RESULT,),
+    played: bool = True,
+    late: str = "",
+    unexpected: str = "",
+    opened_again: bool = False,
+    raised: bool = False,
+) -> list[Finding]:
+    """The findings of an adapter that gives the facts of the session without some."""
+    reads = [
+        (None, write_message(Message(side, json.dumps(content).encode())))
+        for side, content in SESSION
+    ]
+    sent = {"toolResponse": {"functionResponses": [*results]}}
+    session = PlayedSession(
+        "/",
+        (Message("client", json.dumps(sent).encode()),),
+        played,
+        late,
+        unexpected,
+        opened_again,
+    )
+    facts = [fact for fact in IN_SESSION if not isinstance(fact, without)]
+    entries = [Entry(json_of_fact(fact), (fact,)) for fact in facts]
+    error = Raised("ValueError", "No more.") if raised else None
+    output = replace(Output.of_transcript(Transcript(tuple(entries), error)), played=session)
+    reading = Reading(Exchange(None, 101, {}, tuple(reads), "complete", provider="live"))
+    return [*compare_output(reading, ADAPTERS["unified-llm"], output).aspects.values()]
+
+
 EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     # an exact comparison, a law, a cell that was not judged
     "missing": (lambda: exact(lambda items: items.pop()), ""),
@@ -859,6 +927,57 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         lambda: of_model(results=[(False, "do")]),
         'a result has the text "done", the adapter\'s "do"',
     ),
+    # a session
+    "turns": (lambda: in_session(Finish), "the wire ends 1 turns, the adapter 0"),
+    "transcript": (
+        lambda: in_session(OutputTranscript),
+        'in turn 1: the wire has "Hello.", the adapter ""',
+    ),
+    "interrupted": (
+        lambda: in_session(Interrupted),
+        "the wire interrupts turns [1], the adapter []",
+    ),
+    "cancelled-calls": (
+        lambda: in_session(Cancelled),
+        "the wire cancels the calls b, the adapter reports none",
+    ),
+    "result-of-no-call": (
+        lambda: in_session(results=[RESULT, {**RESULT, "id": "c"}]),
+        "a result is sent for c, which is no open call",
+    ),
+    "result-of-cancelled-call": (
+        lambda: in_session(
+            results=[RESULT, {**RESULT, "id": "b", "response": {"output": "result 2"}}]
+        ),
+        "the result of call 2 is sent, although the call is cancelled",
+    ),
+    "result-not-sent": (lambda: in_session(results=[]), "the result of call 1 is not sent"),
+    "result-twice": (
+        lambda: in_session(results=[RESULT, RESULT]),
+        "the result of call 1 is sent 2 times",
+    ),
+    "result-name": (
+        lambda: in_session(results=[{**RESULT, "name": ""}]),
+        'result 1 has the name "", its call f',
+    ),
+    "result-no-object": (
+        lambda: in_session(results=[{**RESULT, "response": "result 1"}]),
+        'the response of result 1 is "result 1", no object',
+    ),
+    "hangs": (
+        lambda: in_session(late="audio"),
+        "the adapter did not send audio within the time limit",
+    ),
+    "beside-hang": (lambda: in_session(late="audio"), "the session did not come to its end"),
+    "sent": (
+        lambda: in_session(unexpected="clientContent in place of setup"),
+        "the adapter sent clientContent in place of setup",
+    ),
+    "opened-again": (
+        lambda: in_session(Finish, raised=True, opened_again=True),
+        "the adapter opened a second session, which is not recorded",
+    ),
+    "left": (lambda: in_session(played=False), "the adapter ended the session before its end"),
     "fields-missing": (lambda: of_model(others=set()), "lost: newField"),
     "stated-twice": (
         lambda: of_model(contradictions=[("finish", "stop", "length")]),

@@ -7,6 +7,7 @@ from typing import Final
 
 from harness.stream.websocket import MessageFramer, is_log
 
+from ..gemini.history import read_contents
 from ..gemini.request import VENDOR
 from ..provider import SHAPE, FirstMessages, Identity, Provider
 from .facts import LiveFacts
@@ -33,5 +34,7 @@ PROVIDER: Final = Provider(
     detect=_detect,
     framer=MessageFramer,
     framing=frozenset({"JSON lines"}),
+    driver="harness.recording.drivers.live:LiveDriver",
+    read=read_contents,
     vendor=VENDOR,
 )

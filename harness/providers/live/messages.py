@@ -5,13 +5,16 @@ https://ai.google.dev/api/live
 
 from __future__ import annotations
 
+import binascii
+from base64 import b64decode
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from harness.stream.framing import FramingError
-from harness.stream.json_codec import Json
-from harness.stream.websocket import MessageFramer
+from harness.stream.json_codec import Json, decode_object
+from harness.stream.websocket import MessageFramer, read_messages
 
+URL_PATH: Final = "/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent"
 SENT: Final = frozenset(
     {"setup", "clientContent", "realtimeInput", "toolResponse", "contextUpdate"}
 )
@@ -24,6 +27,8 @@ RECEIVED: Final = frozenset(
     }
 )
 """The members of a message of the server; it may have several."""
+CONTINUES: Final = "IN_PROGRESS"
+"""The status beside a ``turnComplete`` after which the exchange goes on."""
 _FIRST: Final = 1 << 16
 """The number of bytes that are searched for a message."""
 
@@ -59,6 +64,14 @@ def is_session(body: bytes) -> bool:
     return body[:_FIRST].startswith((b'> {"setup":', b'> {"setup" :'))
 
 
+def setup_of(body: bytes) -> dict[str, Json]:
+    """Return the setup in the first message of a log; empty if that is another message."""
+    first = next(iter(read_messages(body[: body.find(b"\n>", 1) + 1 or None], cut=True)), None)
+    message = decode_object(first.data) if first and first.side == "client" else None
+    setup = (message or {}).get("setup")
+    return setup if isinstance(setup, dict) else {}
+
+
 def canonical(message: dict[str, Json]) -> dict[str, Json]:
     """Return a message of the client in the form in which messages with the same meaning are
     equal: outer names in camel case.
@@ -66,23 +79,91 @@ def canonical(message: dict[str, Json]) -> dict[str, Json]:
     return {camel(name): value for name, value in message.items()}
 
 
+def ends_turn(message: Mapping[str, Json]) -> bool:
+    """Return whether a message of the server ends a turn, and the exchange does not go on."""
+    content = message.get("serverContent")
+    fields = {**message, **(content if isinstance(content, dict) else {})}
+    return fields.get("turnComplete") is True and fields.get("interactionStatus") != CONTINUES
+
+
+class Blob(NamedTuple):
+    """A piece of audio or video."""
+
+    mime_type: str
+    data: bytes
+
+
 def audio_bytes(message: Mapping[str, Json]) -> int | None:
     """Return the number of bytes of a message with audio or video of the client; None for another
-    message. Python's client writes base64 in the alphabet of URLs.
+    message.
     """
+    blobs = blobs_of(message)
+    return sum(map(_size, blobs)) if blobs else None
+
+
+def media_of(message: Mapping[str, Json]) -> list[Blob]:
+    """Return the audio and video of a message of the client. Where a recorder has kept only the
+    number of bytes, they are zeros. Python's client writes base64 in the alphabet of URLs.
+    """
+    return [
+        Blob(_text(blob.get("mimeType") or blob.get("mime_type")), _data(blob))
+        for blob in blobs_of(message)
+    ]
+
+
+def blobs_of(message: Mapping[str, Json]) -> list[dict[str, Json]]:
+    """Return the objects with audio or video in a message of the client."""
     sent = next((value for name, value in message.items() if camel(name) == "realtimeInput"), None)
     if not isinstance(sent, dict):
-        return None
+        return []
     media = [value for name, value in sent.items() if camel(name) in ("audio", "video")]
     for name, value in sent.items():
         if camel(name) == "mediaChunks" and isinstance(value, list):
             media += value
-    blobs = [blob for blob in media if isinstance(blob, dict)]
-    return sum(map(_size, blobs)) if blobs else None
+    return [blob for blob in media if isinstance(blob, dict)]
 
 
 def _size(blob: dict[str, Json]) -> int:
     if type(size := blob.get("bytes")) is int:
         return size
-    data = blob.get("data")
-    return len(data.rstrip("=")) * 3 // 4 if isinstance(data, str) else 0
+    return len(_text(blob.get("data")).rstrip("=")) * 3 // 4
+
+
+def _data(blob: dict[str, Json]) -> bytes:
+    data = _text(blob.get("data")).translate(_STANDARD).rstrip("=")
+    try:
+        return b64decode(data + "=" * (-len(data) % 4))
+    except binascii.Error:
+        return bytes(_size(blob))
+
+
+_STANDARD: Final = str.maketrans("-_", "+/")
+"""From the alphabet of URLs to the usual one."""
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def called(message: Mapping[str, Json]) -> list[tuple[str, str]]:
+    """Return the id and the name of each call in a message of the server; "" for none."""
+    return _named(message.get("toolCall"), "functionCalls")
+
+
+def results_in(message: Mapping[str, Json]) -> list[tuple[str, str]]:
+    """Return the id and the name of each result in a message of the client; "" for none."""
+    sent = next((value for name, value in message.items() if camel(name) == "toolResponse"), None)
+    return _named(sent, "functionResponses")
+
+
+def _named(value: Json, name: str) -> list[tuple[str, str]]:
+    listed = value.get(name) if isinstance(value, dict) else None
+    items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    return [(_text(item.get("id")), _text(item.get("name"))) for item in items]
+
+
+def cancelled(message: Mapping[str, Json]) -> list[str]:
+    """Return the ids of the calls that a message of the server cancels."""
+    value = message.get("toolCallCancellation")
+    ids = value.get("ids") if isinstance(value, dict) else None
+    return [each for each in ids if isinstance(each, str)] if isinstance(ids, list) else []

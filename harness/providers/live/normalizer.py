@@ -25,18 +25,14 @@ from harness.stream.events import (
 )
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
+from harness.stream.websocket import NORMAL
 
 from ..gemini.normalizer import GeminiNormalizer
 from ..provider import Answer
-from .messages import sent_member
+from .messages import CONTINUES, sent_member
 
 COMPLETE: Final = "turnComplete"
 """The word of a turn that ends without a reason."""
-CONTINUES: Final = "IN_PROGRESS"
-"""The status beside a ``turnComplete`` after which the exchange goes on."""
-_NORMAL: Final = 1000
-"""The code of a normal close; from the server only without a text."""
-
 _MESSAGE: Final = {
     "setupComplete": "session",
     "toolCallCancellation": "cancelled",
@@ -171,7 +167,7 @@ class LiveNormalizer:
         text is one too: "The operation was cancelled." ends a session before its time.
         """
         code, reason = close.get("code"), close.get("reason")
-        if by_server and (code != _NORMAL or reason):
+        if by_server and (code != NORMAL or reason):
             number = code if type(code) is int else None
             message = str(reason) or f"the server closed the session with the code {code}"
             raw = {"error": {"code": number, "message": message}}
