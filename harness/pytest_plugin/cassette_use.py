@@ -19,7 +19,7 @@ from harness.recording import Playback, Recording, use_cassette
 from harness.recording.drivers.genai import http_options
 from harness.recording.endpoints import environment_for, upstream_by_path
 from harness.recording.journal import left_behind
-from harness.recording.relay import relay
+from harness.recording.relay import relay, session_relay
 from harness.recording.user_code import is_users
 
 from .markers import MARKER, OUTPUT, PASSED, RECORDED, STARTED, USED, misspelt_marker
@@ -203,4 +203,21 @@ def base_url_of_relay(
     with _in_words(), relay(tape, route, allowed_hosts=hosts) as url:
         for name, value in environment_for(url).items():
             monkeypatch.setenv(name, value)
+        yield url
+
+
+def url_of_session_relay(
+    tape: Recording | Playback, monkeypatch: pytest.MonkeyPatch, config: pytest.Config
+) -> Iterator[str]:
+    """Yield the base URL of a relay for sessions, for the fixture ``harness_session_url``."""
+    from harness.adapters.environment import OF_TLS  # slow to import, and only sessions need it
+
+    if isinstance(tape, Playback) and not any(os.environ.get(name) for name in KEYS):
+        monkeypatch.setenv(KEYS[0], NO_KEY)
+    route, hosts = upstream_by_path(dict(os.environ)), config.getini("harness_allowed_hosts")
+    with _in_words(), session_relay(tape, route, allowed_hosts=hosts) as (url, certificate):
+        for name, value in environment_for(url).items():
+            monkeypatch.setenv(name, value)
+        for name in OF_TLS:
+            monkeypatch.setenv(name, str(certificate))
         yield url

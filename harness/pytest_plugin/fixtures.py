@@ -164,3 +164,20 @@ def harness_base_url(
     from .cassette_use import base_url_of_relay
 
     yield from base_url_of_relay(harness_cassette, monkeypatch, pytestconfig)
+
+
+@pytest.fixture
+def harness_session_url(
+    harness_cassette: Recording | Playback,
+    monkeypatch: pytest.MonkeyPatch,
+    pytestconfig: pytest.Config,
+) -> Iterator[str]:
+    """The base URL of a loopback relay with TLS, for a client of the Live API. The test's cassette
+    records or answers the client.
+
+    While the test runs, the environment variables for the base URLs of Google's clients are set to
+    the relay's address, and those for the certificate of the relay to its file.
+    """
+    from .cassette_use import url_of_session_relay
+
+    yield from url_of_session_relay(harness_cassette, monkeypatch, pytestconfig)

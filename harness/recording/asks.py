@@ -14,9 +14,10 @@ from harness.pipeline.request import ask, request_translator
 from harness.providers import PROVIDERS, detect_provider
 from harness.specs.models import Case
 from harness.stream.generation import TranslationError
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import decode_json, decode_object
 from harness.stream.prompt import Message, Prompt, Text
 from harness.stream.session import Session
+from harness.stream.websocket import SWITCHED, MessageFramer, read_messages
 
 from .settings import GenerateAsk
 
@@ -78,6 +79,11 @@ def _is_program(provider: str) -> bool:
     return provider in PROVIDERS and PROVIDERS[provider].program
 
 
+def _holds_sessions(provider: str) -> bool:
+    """Return whether the exchanges of a provider are sessions, which get messages."""
+    return provider in PROVIDERS and PROVIDERS[provider].framer is MessageFramer
+
+
 def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[GenerateAsk]:
     """Return the request of a request case, translated by the first dialect that can express the
     prompt. Raises `TranslationError` if none can.
@@ -123,6 +129,14 @@ def ask_again(cassette: Cassette, name: str) -> list[GenerateAsk]:
     asks: list[GenerateAsk] = []
     for number, exchange in enumerate(cassette.exchanges, 1):
         request = exchange.request
+        if exchange.status == SWITCHED:
+            sent = [
+                decode_object(message.data)
+                for message in read_messages(exchange.body, cut=True)
+                if message.side == "client" and message.kind != "close"
+            ]
+            asks.append(GenerateAsk({"messages": [message for message in sent if message]}))
+            continue
         if request is not None and request.method == "GET" and exchange.generates and asks:
             continue  # the driver polls an answer in the background
         identity = (
@@ -167,8 +181,12 @@ def ask_prompts(
     prompts: Iterable[str], provider: str, *, streamed: bool = True
 ) -> Generator[GenerateAsk, Exchange, None]:
     """Yield the requests for the prompts of one conversation. Each request depends on the previous
-    answer, which the caller sends into this generator. A program runs once for each prompt.
+    answer, which the caller sends into this generator. A program runs once for each prompt. The
+    prompts of a session are its turns.
     """
+    if _holds_sessions(provider):
+        yield GenerateAsk({"prompts": [*prompts]})
+        return
     translator, session = request_translator(DEFAULT_DIALECT), Session()
     prompt = None
     payloads: list[dict[str, object]] = []

@@ -11,9 +11,11 @@ library.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -21,14 +23,19 @@ import h11
 
 from harness.cassettes import Request
 from harness.pipeline.replay import ReplayError
+from harness.server.certificate import FILE, make_certificate
 from harness.server.connection import Connection, HttpRequest
-from harness.server.listener import Listener
+from harness.server.listener import LOOPBACK, Listener
 from harness.server.options import Options
 from harness.server.response import CROSS_ORIGIN, HOP_BY_HOP, made_answer, moved, recorded_answer
+from harness.server.session import is_upgrade
+from harness.stream.websocket import SWITCHED
 
+from .cassette import Playback
 from .endpoints import Upstream, upstream_by_path
+from .sessions import pass_session, play_session, session_url
 from .tape import CLIENT_LEFT, Tape
-from .transport import headers_by_name, http_library, transports
+from .transport import headers_by_name, http_library, tls_context, transports
 
 _READ: Final = 1 << 16
 _AT_ONCE: Final = Options(pace="instant")
@@ -47,15 +54,43 @@ def relay(
     `upstream_by_path`). ``allowed_hosts``: names of this machine that clients may use, besides the
     loopback names.
     """
-    base_url = upstream.rstrip("/") if isinstance(upstream, str) else ""
-    route = (lambda _: base_url) if isinstance(upstream, str) else upstream or upstream_by_path()
-    with _Relay(source, route, allowed_hosts) as running:
+    with _Relay(source, _route(upstream), allowed_hosts) as running:
         yield running.base_url
 
 
+@contextmanager
+def session_relay(
+    source: Tape,
+    upstream: str | Upstream | None = None,
+    *,
+    allowed_hosts: Collection[str] = (),
+) -> Iterator[tuple[str, Path]]:
+    """Yield the base URL of a relay with TLS, which most clients of sessions need, and the file of
+    the certificate that they must trust. Arguments as in `relay`. Raises `ReplayError` if the extra
+    ``live`` is not installed.
+    """
+    context, folder = make_certificate(LOOPBACK)
+    with folder, _Relay(source, _route(upstream), allowed_hosts, context) as running:
+        yield running.base_url, Path(folder.name) / FILE
+
+
+def _route(upstream: str | Upstream | None) -> Upstream:
+    """Return the function from request path to base URL."""
+    if isinstance(upstream, str):
+        base_url = upstream.rstrip("/")
+        return lambda _: base_url
+    return upstream or upstream_by_path()
+
+
 class _Relay(Listener):
-    def __init__(self, source: Tape, route: Upstream, allowed_hosts: Collection[str]) -> None:
-        super().__init__(allowed_hosts=allowed_hosts)
+    def __init__(
+        self,
+        source: Tape,
+        route: Upstream,
+        allowed_hosts: Collection[str],
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        super().__init__(allowed_hosts=allowed_hosts, tls=tls)
         self.source = source
         self.route = route
         self.http: Any = None
@@ -70,6 +105,11 @@ class _Relay(Listener):
         if self.transport is None:
             library = transports(http_library())
             self.http, self.transport = library.http, library.asynchronous(self.source)
+
+    def note(self, difference: str) -> None:
+        """Note a difference between the client and the recorded one, which is a fault of a test."""
+        if isinstance(self.source, Playback):
+            self.source.unknown.append(difference)
 
     async def run(self, started: Callable[[], None]) -> None:
         await super().run(started)
@@ -98,6 +138,8 @@ class _RelayConnection(Connection):
         # The relay already has the body, so it does not ask the provider whether to send one.
         headers = _end_to_end(request.headers, {"host", "expect"})
         url = relay.route(target) + target
+        if is_upgrade(request):
+            url = session_url(url)
         if not relay.source.live:
             try:
                 exchange = relay.source.answer(
@@ -110,6 +152,9 @@ class _RelayConnection(Connection):
                 error_body = {"code": 404, "message": message, "status": "NOT_FOUND"}
                 await self.send(made_answer(404, {"error": error_body}), _AT_ONCE, 0.0)
                 return
+            if exchange is not None and exchange.status == SWITCHED:
+                await play_session(self, request, exchange, relay.note)
+                return
             if exchange is not None:
                 if exchange.end == "aborted":
                     exchange = replace(exchange, end="reset")
@@ -119,6 +164,10 @@ class _RelayConnection(Connection):
                 await self.send(replace(answer, headers=headers_here), _AT_ONCE, 0.0)
                 return
         relay.connect()
+        if is_upgrade(request):
+            upgrade = Request(request.method, url, headers_by_name(headers), b"")
+            await pass_session(self, request, upgrade, relay.source, tls_context(relay.http))
+            return
         sent = relay.http.Request(request.method, url, headers=headers, content=request.body)
         try:
             await _unless(self._until_left(), self._pass_on(sent, _origin(url)))

@@ -90,7 +90,8 @@ class _Transport:
         self._pools: dict[asyncio.AbstractEventLoop | None, dict[str | None, Any]] = {}
         self._proxies = getproxies()
         if source.live:
-            _tls(self.classes.http)  # slow, so done before the client waits for its first answer
+            # slow, so done before the client waits for its first answer
+            tls_context(self.classes.http)
 
     def handle_request(self, request: Any) -> Any:
         return handle(self.classes, self.source, self._send, request)
@@ -115,7 +116,7 @@ class _Transport:
         pool = self._pools.setdefault(loop, {})
         proxy = _proxy(self._proxies, request.url)
         if proxy not in pool:
-            pool[proxy] = kind(verify=_tls(self.classes.http), proxy=proxy)
+            pool[proxy] = kind(verify=tls_context(self.classes.http), proxy=proxy)
         return pool[proxy]
 
     def close(self) -> None:
@@ -128,7 +129,7 @@ class _Transport:
 
 
 @lru_cache
-def _tls(http: Any) -> Any:
+def tls_context(http: Any) -> Any:
     """Return the library's default TLS context, which reads SSL_CERT_FILE and SSL_CERT_DIR."""
     return http.create_ssl_context()
 

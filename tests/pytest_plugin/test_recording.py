@@ -23,6 +23,8 @@ from harness import load
 from harness.cassettes import is_cassette
 from harness.cassettes.vcrpy import export
 from harness.recording.network_guard import NetworkRefused, refuse_network
+from harness.recording.transport import tls_context
+from harness.server import serve
 from tests.recording.clients import parts_of
 from tests.support.raw_server import Connection, plain, raw_server, streaming
 
@@ -244,6 +246,49 @@ def test_any_client_is_recorded_and_answered_by_its_base_url(
     assert [data for _, data in exchange.reads] == EVENTS
     assert "a-key-for-the-recording" not in path.read_text()
     run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=1)
+
+
+SESSION = """\
+import asyncio, os
+import pytest
+from google import genai
+
+@pytest.mark.harness_cassette("live/first")
+def test_session(harness_session_url):
+    assert os.environ["GOOGLE_GEMINI_BASE_URL"] == harness_session_url
+    assert os.environ["SSL_CERT_FILE"] == os.environ["NODE_EXTRA_CA_CERTS"]
+
+    async def talk():
+        config = {"response_modalities": ["TEXT"]}
+        live = genai.Client().aio.live
+        async with live.connect(model="gemini-3.8-live", config=config) as session:
+            await session.send_client_content(turns={"role": "user", "parts": [{"text": "Say hello."}]})
+            return "".join([message.text or "" async for message in session.receive()])
+
+    assert asyncio.run(talk()) == "Hello."
+"""
+
+
+def test_a_session_is_recorded_and_answered_by_its_address(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite.makepyfile(SESSION)
+    with serve(
+        Path(__file__).parents[2] / "cassettes" / "live" / "text.yaml", tls=True, pace="instant"
+    ) as provider:
+        monkeypatch.setenv("SSL_CERT_FILE", str(provider.certificate))
+        tls_context.cache_clear()
+        record(suite, monkeypatch, provider.base_url).assert_outcomes(passed=1)
+        tls_context.cache_clear()
+    (path,) = suite.path.rglob("*.yaml*")
+    (exchange,) = load(path).exchanges
+    assert (exchange.status, exchange.end, exchange.provider) == (101, "complete", "live")
+    assert "a-key-for-the-recording" not in path.read_text()
+    run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=1)
+    suite.makepyfile(SESSION.replace("Say hello.", "Say no."))
+    other = run(suite)
+    other.assert_outcomes(passed=1, errors=1)
+    other.stdout.fnmatch_lines(["*clientContent.turns*Say hello.*Say no.*"])
 
 
 RETRIES = """\

@@ -27,7 +27,7 @@ from harness.recording.endpoints import environment_for, upstream_by_path
 from harness.recording.relay import relay
 from harness.recording.settings import MissingLibrary
 from harness.recording.tape import Tape
-from harness.recording.transport import _tls
+from harness.recording.transport import tls_context
 from harness.server.connection import Connection
 from harness.stream.events import End
 from tests.support.raw_server import plain, raw_server, streaming
@@ -126,9 +126,9 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.S
     made.issue_cert("127.0.0.1").configure_cert(context)
     made.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
-    _tls.cache_clear()
+    tls_context.cache_clear()
     yield context
-    _tls.cache_clear()
+    tls_context.cache_clear()
 
 
 @pytest.mark.parametrize(
