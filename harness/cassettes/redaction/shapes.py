@@ -168,7 +168,7 @@ _FIND_CUT: Final = {
 """The beginning of a credential in an excerpt, then the mark of a gap and the end of the
 credential.
 """
-LONG: Final = 1 << 16
+LONG: Final = 1 << 10
 """The maximum length of a text that is not first searched for all words together."""
 _REST: Final = re.compile(rb"[0-9A-Za-z+/=_.-]*")
 _PRIVATE_REST: Final = re.compile(
