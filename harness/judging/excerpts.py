@@ -33,6 +33,7 @@ from .reading import Reading
 from .rows import LayerView
 from .wire_variants import field_names
 
+_EMPTY: Final[tuple[Json, ...]] = (None, "", [], {})
 SHOWN: Final = 5
 """The maximum number of lines of an excerpt."""
 WIDTH: Final = 240
@@ -234,11 +235,21 @@ def _request_lines(request: Json) -> list[tuple[int | None, str]]:
 
 
 def native_lines(transcript: Transcript) -> list[str]:
-    """Return the native events, one line each, and the exception that ended the run."""
-    lines = [_line(entry.native) for entry in transcript.entries]
+    """Return the native events without their empty fields, one line each, and the exception that
+    ended the run.
+    """
+    lines = [_line(_filled(entry.native) or entry.native) for entry in transcript.entries]
     if raised := transcript.raised:
         lines.append(printable(f"raised {raised.sentence}"))
     return lines
+
+
+def _filled(value: Json) -> Json:
+    """Return a value without members that are null or empty, in objects and lists of objects."""
+    if isinstance(value, dict):
+        members = {name: _filled(member) for name, member in value.items()}
+        return {name: member for name, member in members.items() if member not in _EMPTY}
+    return [_filled(item) for item in value] if isinstance(value, list) else value
 
 
 def _fact_lines(entries: Sequence[Entry]) -> list[str]:

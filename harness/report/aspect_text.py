@@ -14,6 +14,7 @@ from harness.stream.printable import excerpt, listed, plural, printable, shorten
 
 from .aspect_counts import (
     BLOCKS,
+    COMPARED,
     MAX_SENTENCE,
     VERDICTS,
     Findings,
@@ -89,6 +90,8 @@ def results_text(
             words = f"{BLOCKS[block]}{note}: {counted.words}"
             lines += ["", _Toned(tone, words), *matrix_lines(cells), *_not_run(cells)]
             has_legend |= block in VARIANT_BLOCKS or _has_unasked(cells)
+        if block == "documented":
+            lines += wire_lines(cells)
     if has_legend and with_legend:
         lines += ["", LEGEND]
     for block in ("documented", "second_turn", "questions", *VARIANT_BLOCKS) if with_losses else ():
@@ -158,6 +161,34 @@ def matrix_lines(cells: Sequence[Row]) -> list[str]:
         )
         lines.append(f"  {aspect.replace('_', ' '):<{width}}" + "".join(row))
     return lines
+
+
+def wire_lines(cells: Sequence[Row]) -> list[str]:
+    """Return a table: aspects × wires, with the kept cells of those that were compared. An adapter
+    that was compared on one wire has none.
+    """
+    by_wire = {wire: [cell for cell in cells if cell.provider == wire] for wire in _wires(cells)}
+    if len(by_wire) < 2:
+        return []
+    counts = {wire: by_aspect(own) for wire, own in by_wire.items()}
+    aspects = [aspect for aspect, given in by_aspect(cells).items() if set(given) & set(COMPARED)]
+    width = max(map(len, aspects))
+    lines = ["", "By wire, kept of compared:", f"  {'':<{width}}  {'  '.join(by_wire)}"]
+    for aspect in aspects:
+        row = [f"  {aspect.replace('_', ' '):<{width}}"]
+        for wire, own in counts.items():
+            given = own.get(aspect, Counter())
+            compared = sum(given[verdict] for verdict in COMPARED)
+            text = f"{given['kept']}/{compared}" if compared else "."
+            row.append(f"{text:>{len(wire)}}")
+        lines.append("  ".join(row))
+    return lines
+
+
+def _wires(cells: Sequence[Row]) -> list[str]:
+    """Return the wires of the cells with a compared aspect."""
+    compared = (cell.provider for cell in cells if set(cell.aspects.values()) & set(COMPARED))
+    return list(dict.fromkeys(filter(None, compared)))
 
 
 def _known_failing(adapter: AdapterResults) -> list[str]:

@@ -626,3 +626,16 @@ def test_a_known_failure_that_means_nothing_is_refused(
     judge = ["judge", "says_stop:replay", "--cassettes", "answers.yaml:1"]
     assert main([*judge, "--known-failing", failure]) == 2
     assert f"harness: --known-failing: {message}" in capsys.readouterr().err
+
+
+def test_an_adapter_of_several_wires_has_a_table_by_wire(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cassettes = ["gemini-api/text:1", "vertex-ai/text:1", "openai/text:1"]
+    main(["judge", "unified-llm", "--cassettes", *cassettes, "--questions", "none"])
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("By wire, kept of compared:")
+    assert lines[at + 1].split() == ["gemini-api", "vertex-ai", "openai"]
+    assert lines[at + 2].split() == ["text", "1/1", "1/1", "1/1"]
+    main(["judge", "unified-llm", "--cassettes", cassettes[0], "--questions", "none"])
+    assert "By wire" not in capsys.readouterr().out

@@ -28,6 +28,7 @@ from harness.judging.excerpts import (
     at_next_message,
     excerpts_of_answer,
     excerpts_of_request,
+    native_lines,
 )
 from harness.judging.reading import Reading
 from harness.judging.rows import LayerView
@@ -57,6 +58,16 @@ def test_the_lines_around_the_value_of_a_finding_are_shown() -> None:
     assert view.lines[2].startswith("… x")
     assert view.lines[2].endswith(r"y … (852 characters) \n\n")
     assert len(view.lines[2]) < WIDTH + 45
+
+
+def test_empty_fields_of_a_native_event_are_left_out() -> None:
+    native = {"text": "Oslo", "id": None, "n": 0, "ok": False, "more": {"tags": [], "name": ""}}
+    empty = {"text": "", "id": None}
+    entries = (Entry(native, (Text("Oslo"),)), Entry(empty, (Finish("x"),)))
+    assert native_lines(Transcript(entries)) == [
+        '{"text": "Oslo", "n": 0, "ok": false}',
+        '{"text": "", "id": null}',
+    ]
 
 
 def test_a_lost_value_of_a_header_is_shown_in_its_header() -> None:
