@@ -14,7 +14,6 @@ from harness.adapters import Adapter, AdapterError, RunOptions, SentRequest
 from harness.adapters.at import Question
 from harness.facts import (
     ACCEPTED,
-    RUN,
     DeclaredLoss,
     Error,
     Finding,
@@ -43,7 +42,7 @@ from .aspects import (
     wire_answer,
 )
 from .attempts import attempts_after
-from .decide import decide
+from .decide import decided, not_asked
 from .excerpts import Excerpts, at_next_message, excerpts_of_answer, excerpts_of_request
 from .excuses import excuse
 from .reading import Reading
@@ -218,21 +217,12 @@ def _result(judgement: ExchangeJudgement, reading: Reading) -> ExchangeRow:
 def _with_findings(
     blank: ExchangeRow, findings: Sequence[Finding], excerpts: Excerpts
 ) -> ExchangeRow:
-    """Return the result with its verdict and findings. A variant of the wire keeps the verdict of
-    its findings; its block says that it is not red.
+    """Return the row with its verdict and findings. A variant of the wire keeps the verdict of its
+    findings; its block says that it is not red.
     """
-    verdict, reason, _ = decide(findings)
-    return replace(
-        blank,
-        verdict=verdict,
-        reason=reason,
-        aspects={
-            finding.subject: finding.verdict for finding in findings if finding.subject != RUN
-        },
-        findings=tuple(finding for finding in findings if finding.reason or finding.red),
-        findings_total=len(findings),
-        evidence=Evidence(excerpts=excerpts) if excerpts else None,
-    )
+    row = decided(blank, findings)
+    evidence = Evidence(excerpts=excerpts) if excerpts else None
+    return replace(row, findings_total=len(findings), evidence=evidence)
 
 
 def _recut(exchange: Exchange, cut: JudgedCuts) -> Exchange:
@@ -351,21 +341,21 @@ class SecondTurnItem:
             return first_turns[item.place]
 
         if unasked := _not_for_a_second_turn(reading, first_turn):
-            return _not_asked(blank, "calls", unasked)
+            return decided(blank, [not_asked("calls", unasked)])
         try:
             body = adapter.second_request(item.exchange, reading.options)
         except AdapterError as error:
             if _is_error(first_turn()):
-                return _not_asked(blank, "results", FIRST_TURN_FAILED)
-            return _unjudged(blank, str(error), error.group)
+                return decided(blank, [not_asked("results", FIRST_TURN_FAILED)])
+            return decided(blank, [error_finding(str(error), error.group)])
         if isinstance(body, str):
-            return _not_asked(blank, "results", body)
+            return decided(blank, [not_asked("results", body)])
         try:
             request = decode_json(body)
         except ValueError as error:
-            return _unjudged(blank, f"the second request is not JSON: {error}")
+            return decided(blank, [error_finding(f"the second request is not JSON: {error}")])
         if not isinstance(request, dict):
-            return _unjudged(blank, "the second request is not a JSON object")
+            return decided(blank, [error_finding("the second request is not a JSON object")])
         first = first_turn()
         use: LossUse = {}
         findings = judge_history(reading, adapter, request, first, use)
@@ -477,14 +467,6 @@ def _without_declared_losses(
 
 def _is_red(findings: Mapping[SecondTurnAspect, Finding], aspect: SecondTurnAspect) -> bool:
     return aspect in findings and findings[aspect].red
-
-
-def _unjudged(blank: ExchangeRow, message: str, group: str = "") -> ExchangeRow:
-    return _with_findings(blank, [error_finding(message, group)], {})
-
-
-def _not_asked(blank: ExchangeRow, aspect: str, reason: str) -> ExchangeRow:
-    return _with_findings(blank, [Finding(aspect, "not_asked", "skipped", adapter=reason)], {})
 
 
 def _not_for_a_second_turn(reading: Reading, first_turn: Callable[[], Transcript | None]) -> str:

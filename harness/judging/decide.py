@@ -1,4 +1,4 @@
-"""Decides the verdict of a cell from its findings. Nothing else turns findings into a verdict."""
+"""Decides the verdict of a row from its findings. Nothing else turns findings into a verdict."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from harness.facts import ACCEPTED, Finding
+from msgspec.structs import replace
 
-from .rows import Level, Verdict
+from harness.facts import ACCEPTED, RUN, AspectVerdict, Finding
+
+from .rows import Level, RowKind, Verdict
 
 NOTHING_COMPARED: Final = "nothing was compared"
 UNREVIEWED: Final = (
@@ -81,3 +83,28 @@ def decide(findings: Sequence[Finding], terms: Terms = Terms()) -> Decision:  # 
         return Decision("not-carried", f"{', '.join(dict.fromkeys(declared))}, as declared")
     notes = (finding.note for finding in findings if finding.verdict != "kept")
     return Decision("not-run", next(notes, NOTHING_COMPARED))
+
+
+def decided(blank: RowKind, findings: Sequence[Finding]) -> RowKind:
+    """Return the row with the verdict of its findings, and those that say something; several may be
+    of one aspect. An error of the run is no aspect.
+    """
+    verdict, reason, _ = decide(findings)
+    aspects: dict[str, AspectVerdict] = {}
+    listed = tuple(finding for finding in findings if finding.reason or finding.red)
+    for finding in findings:
+        if finding.subject != RUN and (finding.subject not in aspects or finding.red):
+            aspects[finding.subject] = finding.verdict
+    return replace(
+        blank,
+        verdict=verdict,
+        reason=reason,
+        aspects=aspects,
+        findings=listed,
+        findings_total=len(listed),
+    )
+
+
+def not_asked(aspect: str, reason: str) -> Finding:
+    """Return the finding for an aspect of which the adapter is not asked."""
+    return Finding(aspect, "not_asked", "skipped", adapter=reason)

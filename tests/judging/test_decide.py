@@ -8,8 +8,17 @@ from typing import get_args
 import pytest
 
 from harness.facts import RED, AspectVerdict, Finding, error_finding
-from harness.judging.decide import NOTHING_COMPARED, UNREVIEWED, Decision, Known, Terms, decide
-from harness.judging.rows import Level
+from harness.judging.decide import (
+    NOTHING_COMPARED,
+    UNREVIEWED,
+    Decision,
+    Known,
+    Terms,
+    decide,
+    decided,
+)
+from harness.judging.rows import Level, QuestionRow
+from harness.report.aspect_counts import Findings
 
 KEPT = Finding("text", "kept")
 NOTED = Finding("media", "kept", "only-raw")
@@ -111,3 +120,11 @@ def test_a_cell_in_which_nothing_was_compared_is_not_run() -> None:
     assert decide([NOT_ON_WIRE]) == Decision(
         "not-run", "the wire that the adapter asked does not have it"
     )
+
+
+def test_an_error_of_a_question_is_one_finding_and_no_aspect() -> None:
+    row = decided(QuestionRow("error"), [error_finding("it hung")])
+    assert (row.verdict, row.reason, row.aspects) == ("error", "it hung", {})
+    assert len(Findings([row])) == 1
+    red, kept = Finding("tools", "lost", "asked"), Finding("tools", "kept")
+    assert decided(QuestionRow("error"), [kept, red, kept]).aspects == {"tools": "lost"}

@@ -25,7 +25,7 @@ from harness.stream.sample_media import WEB, address_of, medium_bytes
 
 from ..accepted import judge_request
 from ..aspect_run import JudgedExchange, LossUse, items_with_second_turn, judge_history, texts_of
-from ..decide import decide
+from ..decide import decided, not_asked
 from ..rows import QuestionRow
 from ..run import Item
 from .comparison import Comparison, SentPrompt, all_parts, found, functions_of
@@ -120,7 +120,7 @@ class QuestionItem:
             losses = (*adapter.losses, *adapter.request_losses)
             findings = [declared(each, losses, own) for each in judged]
             blank = replace_fields(blank, log=reaction.log, declared=texts_of(own))
-        return row_of(blank, findings)
+        return decided(blank, findings)
 
 
 def plan_questions(
@@ -196,24 +196,6 @@ def _continued(prompt: Prompt, exchange: Exchange) -> Prompt:
     )
 
 
-def row_of(blank: QuestionRow, findings: Sequence[Finding]) -> QuestionRow:
-    """Return the row with its verdict and its findings; several may be of one aspect."""
-    verdict, reason, _ = decide(findings)
-    aspects: dict[str, Any] = {}
-    listed = tuple(finding for finding in findings if finding.reason or finding.red)
-    for finding in findings:
-        if finding.subject not in aspects or finding.red:
-            aspects[finding.subject] = finding.verdict
-    return replace_fields(
-        blank,
-        verdict=verdict,
-        reason=reason,
-        aspects=aspects,
-        findings=listed,
-        findings_total=len(listed),
-    )
-
-
 def declared(finding: Finding, losses: Sequence[DeclaredLoss], use: LossUse) -> Finding:
     """Return the finding as not carried, if its loss is declared."""
     for loss in losses:
@@ -228,17 +210,19 @@ def _judged(
 ) -> list[Finding]:
     question = item.question
     if reaction.skipped:
-        return [_not_asked(reaction.skipped)]
+        return [not_asked("messages", reaction.skipped)]
     asked, unread = read_part(reaction.asked or prompt, reaction.read)
     reads_stored = reaction.read is None or "stored" in reaction.read
     if question.stored and not reads_stored:
-        return [_not_asked("stored: the adapter does not read it")]
+        return [not_asked("messages", "stored: the adapter does not read it")]
     if not _asks_its_subject(question.prompt, asked):
-        return [_not_asked(f"{', '.join(unread)}: the adapter does not read it")]
+        return [not_asked("messages", f"{', '.join(unread)}: the adapter does not read it")]
     if not reaction.requests:
         return [_without_request(item, asked, reaction)]
     if item.recorded and not reaction.answered:
-        return [_not_asked("the first request is for another wire, or in the other mode")]
+        return [
+            not_asked("messages", "the first request is for another wire, or in the other mode")
+        ]
     different, again = _different(reaction.requests)
     if item.recorded and len(different) < 2:
         return [*again, _missing("second request", reaction)]
@@ -246,14 +230,14 @@ def _judged(
     identity = detect_provider("POST", f"http://localhost{request.path}", request.body, b"")
     provider = PROVIDERS[identity.provider or item.provider]
     if not provider.reads_whole:
-        return [_not_asked(f"requests of {provider.title} are not read")]
+        return [not_asked("messages", f"requests of {provider.title} are not read")]
     body = _read_body(request.body)
     if isinstance(body, str):
         which = "second request" if item.recorded else "request"
         return [*again, found("messages", "wrong", f"the body of the {which} is {body}")]
     api = provider.api_of(body)
     if not question.is_for(api.name):
-        return [_not_asked(f"{provider.title} has no place for it")]
+        return [not_asked("messages", f"{provider.title} has no place for it")]
     findings = [*again]
     if identity.streamed != item.streamed:
         modes = ["a stream" if each else "unary" for each in (item.streamed, identity.streamed)]
@@ -334,17 +318,13 @@ def _judged_second(
     return [*findings, judge_request(request, asked, adapter)]
 
 
-def _not_asked(reason: str) -> Finding:
-    return Finding("messages", "not_asked", "skipped", adapter=reason)
-
-
 def _without_request(item: QuestionItem, asked: Prompt, reaction: Reaction) -> Finding:
     """Return the finding for an adapter that sent no request for an answer. A question that the
     writer of the wire refuses too may be refused.
     """
     question, raised = item.question, reaction.raised
     if any(word in raised for word in _GUARDS):
-        return _not_asked(f"it refuses addresses of this machine: {raised}")
+        return not_asked("messages", f"it refuses addresses of this machine: {raised}")
     if raised and not reaction.crashed:
         may_refuse = question.either or question.conflict or _is_refused(item, asked)
         if may_refuse or "schema.recursive" in question.features:

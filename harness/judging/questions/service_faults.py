@@ -33,10 +33,11 @@ from harness.stream.printable import plural
 
 from ..aspect_run import JudgedExchange, LossUse, texts_of
 from ..aspects import read_raw_facts
+from ..decide import decided, not_asked
 from ..explain import FAULTS
 from ..rows import QuestionRow
 from .comparison import found, leaves_of
-from .run import declared, row_of
+from .run import declared
 
 MOST_ATTEMPTS: Final = 20
 """The number of equal requests after which an adapter counts as one that asks for ever. Then it
@@ -166,7 +167,7 @@ class FaultItem:
         if adapter.ask_failing is None:
             raise ValueError(f"{adapter.name} can't be asked at a failing service")
         if unkept := self.unkept():
-            return row_of(blank, [with_fields(unkept, subject=unkept.subject or fault.aspect)])
+            return decided(blank, [with_fields(unkept, subject=unkept.subject or fault.aspect)])
         try:
             if fault.aspect == CANCELLED:
                 # Only an adapter that reads `at.cancel` is asked to leave an open connection.
@@ -174,15 +175,15 @@ class FaultItem:
                 reaction = adapter.ask_failing(whole)
                 if not reaction.cancels or reaction.transcript.skipped:
                     reason = reaction.transcript.skipped or "the adapter does not read at.cancel"
-                    return row_of(blank, [_not_asked(CANCELLED, reason)])
+                    return decided(blank, [not_asked(CANCELLED, reason)])
             service = FailingService(exchange, fault.fault, fault.times, fault.aspect == CANCELLED)
             reaction = adapter.ask_failing(service)
         except AdapterError as error:
-            return row_of(blank, [error_finding(str(error), error.group)])
+            return decided(blank, [error_finding(str(error), error.group)])
         own: LossUse = {loss: False for loss in adapter.losses if loss.aspect == fault.aspect}
         findings = [declared(each, adapter.losses, own) for each in _judged(self, reaction)]
         blank = with_fields(blank, log=reaction.transcript.log, declared=texts_of(own))
-        return row_of(blank, findings or [Finding(fault.aspect, "kept")])
+        return decided(blank, findings or [Finding(fault.aspect, "kept")])
 
 
 def answers_of(
@@ -266,21 +267,17 @@ def _unkept(item: JudgedExchange, text: str, adapter: Adapter) -> Finding | None
     if reaction.late:
         return error_finding(reaction.late)
     if reaction.transcript.skipped:
-        return _not_asked("", reaction.transcript.skipped)
+        return not_asked("", reaction.transcript.skipped)
     if _text(reaction) != text:
-        return _not_asked("", f"it does not keep the text of {item.place} without a fault")
+        return not_asked("", f"it does not keep the text of {item.place} without a fault")
     return None
-
-
-def _not_asked(aspect: str, reason: str) -> Finding:
-    return Finding(aspect, "not_asked", "skipped", adapter=reason)
 
 
 def _judged(item: FaultItem, reaction: FaultReaction) -> list[Finding]:
     """Return the findings; none if the adapter is right."""
     fault, requests = item.fault, reaction.requests
     if reaction.transcript.skipped:
-        return [_not_asked(fault.aspect, reaction.transcript.skipped)]
+        return [not_asked(fault.aspect, reaction.transcript.skipped)]
     if not requests:
         return [error_finding(f"the adapter sent no request; {reaction.late}")]
     if fault.aspect == CANCELLED:
@@ -289,7 +286,7 @@ def _judged(item: FaultItem, reaction: FaultReaction) -> list[Finding]:
     if reaction.late and not findings:
         if len(requests) > 1:
             reason = f"it pauses between its attempts, {len(requests)} so far: {reaction.late}"
-            return [_not_asked(fault.aspect, reason)]
+            return [not_asked(fault.aspect, reason)]
         return [error_finding(reaction.late)]
     return [*findings, *_of_answer(item, reaction)] if not reaction.late else findings
 
