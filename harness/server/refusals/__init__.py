@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from harness.providers import PROVIDERS, Identity, RequestRule
@@ -20,7 +21,7 @@ from .fields import FIELD_RULES
 from .given import ServedSignatures, given_by
 from .interactions import INTERACTION_RULES
 from .models import model_rules
-from .rule import EVERY_WIRE, GENERATE, Asked, Rule, RuleLevel
+from .rule import EVERY_WIRE, GENERATE, Asked, Rule, RuleLevel, Wire
 from .signatures import SIGNATURE_RULES
 from .tools import TOOL_RULES
 
@@ -61,6 +62,11 @@ class BrokenRule:
         return f"{self.message} (rule {self.rule.name}, {self.rule.source})"
 
 
+@lru_cache(maxsize=256)
+def _rules_for(wire: Wire, model: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in RULES if rule.concerns(wire, model))
+
+
 def find_broken_rules(
     body: bytes, identity: Identity, given: Callable[[], ServedSignatures]
 ) -> Iterator[BrokenRule]:
@@ -82,9 +88,7 @@ def find_broken_rules(
     asked = None if sent is None else read_request(sent, identity, given)
     if asked is None:
         return
-    for rule in RULES:
-        if not rule.concerns(asked):
-            continue
+    for rule in _rules_for(asked.wire, asked.model):
         try:
             lines = list(rule.check(asked))
         except RecursionError:

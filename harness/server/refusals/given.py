@@ -208,6 +208,8 @@ def _signed(contents: Iterable[Content]) -> Iterator[tuple[str, SignaturePlace]]
 
 def _answered(exchange: Exchange) -> Iterator[tuple[str, SignaturePlace]]:
     """Yield the signatures of an answer, with their places."""
+    if b"ignature" not in exchange.body and not exchange.header("content-encoding"):
+        return
     for event in replay(exchange, provider=exchange.provider, layer="events"):
         if signature := event.get("signature"):
             kind = _EVENTS.get(event["kind"], "text")

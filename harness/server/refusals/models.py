@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, partial
@@ -145,12 +145,14 @@ def _rule(name: str, level: RuleLevel, source: str, rows: list[Row]) -> Rule:
     texts = [f"{field} for {', '.join(names)}" for field, names in models.items()]
     refused = f"{'; '.join(texts)}.".replace("for *", "for all models")
     name = name if level == "api" else f"{name}-reported"
-    each = partial(_refused, tuple(rows))
+    each = partial(_refused, [(_sentence(row), row) for row in rows])
     return Rule(name, refused, source, each, bool, "{place}", level=level, wires=wires)
 
 
-def _refused(rows: tuple[Row, ...], request: Asked) -> Iterator[Spot]:
-    for row in rows:
-        quoted = _QUOTED.match(row.note)
-        sentence = quoted[1] if quoted else f"{row.field} is not supported for this model."
-        yield sentence, row.concerns(request)
+def _sentence(row: Row) -> str:
+    quoted = _QUOTED.match(row.note)
+    return quoted[1] if quoted else f"{row.field} is not supported for this model."
+
+
+def _refused(rows: Sequence[tuple[str, Row]], request: Asked) -> Iterator[Spot]:
+    return ((sentence, row) for sentence, row in rows if row.concerns(request))

@@ -9,7 +9,7 @@ the table of models about any published field of generateContent: both read the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
@@ -56,6 +56,10 @@ _MODELS: Final[Mapping[Models, Callable[[str], object]]] = {
 }
 
 
+Spot = tuple[str, Any]
+"""A place of a request, and a value there."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """A generate request on one of Gemini's wires."""
@@ -69,6 +73,7 @@ class Asked:
     sent: dict[str, Any] = field(default_factory=dict)
     """The body as it was sent."""
     streamed: bool = False
+    _spots: dict[Any, Sequence[Spot]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def contents(self) -> list[Content]:
@@ -99,14 +104,16 @@ class Asked:
         body: dict[str, Any] = PROVIDERS[self.wire].canonical(self.sent)
         return body["request"] if type(body.get("request")) is dict else body
 
+    def spots(self, each: Callable[[Asked], Iterable[Spot]]) -> Sequence[Spot]:
+        """Return the places that ``each`` yields. Many rules have the same ones."""
+        if (spots := self._spots.get(each)) is None:
+            spots = self._spots[each] = [*each(self)]
+        return spots
+
     def more(self, place: str) -> Any:
         """Return the value of a field that the prompt has no value for; None if there is none."""
         prefix = "request." if self.wire == "code-assist" else ""
         return self.prompt.more.get(f"{prefix}{place}")
-
-
-Spot = tuple[str, Any]
-"""A place of a request, and a value there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +140,13 @@ class Rule:
     once: bool = False
     """Whether the message has only the first place."""
 
-    def concerns(self, request: Asked) -> bool:
-        """Return whether the rule is for the wire and the model of a request."""
-        return request.wire in self.wires and bool(_MODELS[self.models](request.model))
+    def concerns(self, wire: Wire, model: str) -> bool:
+        """Return whether the rule is for a wire and a model."""
+        return wire in self.wires and bool(_MODELS[self.models](model))
 
     def check(self, request: Asked) -> Iterator[str]:
         """Yield the lines of the API's message, or nothing if the request keeps the rule."""
-        for place, value in self.each(request):
+        for place, value in request.spots(self.each):
             if self.when(value):
                 yield self.sentence.format(place=place, value=value)
                 if self.once:
