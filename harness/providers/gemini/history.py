@@ -64,6 +64,7 @@ _MODES: Final[Mapping[str, Any]] = {
     "NONE": "none",
     "ANY": "required",
 }
+_ROLES: Final = ("user", "model", None, "")
 _PLAIN_MODES: Final = (None, "AUTO", "NONE", "ANY")
 _JSON_TYPES: Final = ("application/json", "APPLICATION_JSON")
 _RESOLUTIONS: Final = {"MEDIA_RESOLUTION_LOW": "low", "MEDIA_RESOLUTION_HIGH": "high"}
@@ -85,7 +86,8 @@ def read_contents(body: JsonObject) -> Prompt:
     for content, place in objects(contents, f"{prefix}contents", reader.unread):
         is_model = content.get("role") == "model"
         reader.unread.keep(content, place, but=("role", "parts"))
-        reader.unread.keep_unusual(content, place, role=("user", "model", None, ""))
+        if content.get("role") not in _ROLES:
+            reader.unread.more[f"{place}.role"] = content["role"]
         parts = tuple(
             part
             for item, own in objects(content.get("parts"), f"{place}.parts", reader.unread)
@@ -102,9 +104,11 @@ def _parts(part: JsonObject, is_model: bool, place: str) -> Iterator[AnyPart]:
     signature = opaque(signed)
     call, text = fields.take("functionCall", dict), fields.take("text", str)
     result = None if is_model else fields.take("functionResponse", dict)
-    rest, has_other = dict(fields.left()), any(held is not None for held in (call, result, text))
-    beside = {} if thought in (None, False) else {"thought": thought}
-    if has_other and not rest.keys() & _OTHER_DATA.keys():
+    rest = dict(fields.left())
+    has_other = call is not None or result is not None or text is not None
+    is_thought = text is not None and thought is True
+    beside = {} if is_thought or thought in (None, False) else {"thought": thought}
+    if rest and has_other and not rest.keys() & _OTHER_DATA.keys():
         beside |= rest
         rest = {}
     if call is not None:
@@ -118,11 +122,10 @@ def _parts(part: JsonObject, is_model: bool, place: str) -> Iterator[AnyPart]:
     if result is not None:
         yield _result(result, place, beside)
     if text is not None:
-        kind = Thinking if thought is True else Text
-        more = {name: item for name, item in beside.items() if name != "thought" or kind is Text}
-        yield kind(text, signature=signature, place=place, more=more)
+        kind = Thinking if is_thought else Text
+        yield kind(text, signature=signature, place=place, more=beside)
         signature = None
-    if medium := _medium(rest, signature, place, beside):
+    if rest and (medium := _medium(rest, signature, place, beside)):
         yield medium
     elif rest or not (has_other or signature):
         yield Native({**rest, **beside}, signature=signature, place=place)
