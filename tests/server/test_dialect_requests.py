@@ -22,7 +22,7 @@ from harness.project.folders import yaml_files
 from harness.project.project import Project, kind_of
 from harness.providers import PROVIDERS, Identity
 from harness.server.refusals import find_broken_rules, given_by
-from harness.server.refusals.tools import TOOL_RULES
+from harness.server.refusals.tools import TOOL_CHECKS
 from harness.server.whole_answers import interaction_of
 from harness.stream.generation import ToolOutcome
 from tests.server.chat_message import chat_message_of
@@ -30,7 +30,7 @@ from tests.server.chat_message import chat_message_of
 ROOT = Path(__file__).parents[2]
 PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")
 NEWEST = "gemini-3.8-flash"
-OF_THE_TRANSLATION = {rule.name for rule in TOOL_RULES} - {
+OF_THE_TRANSLATION = {*TOOL_CHECKS} - {
     "built-in-with-functions",
     "cached-content",
 }

@@ -17,7 +17,14 @@ from pydantic import BaseModel
 
 from harness.providers import Identity
 from harness.server import Server, serve
-from harness.server.refusals import MODEL_RULES, RULES, fields, find_broken_rules, given_by
+from harness.server.refusals import (
+    CHECKS,
+    MODEL_RULES,
+    RULES,
+    fields,
+    find_broken_rules,
+    given_by,
+)
 from harness.server.refusals.fields import known_fields
 from tests.server.socket_client import JSON, USER, answered, call, result, tape, turn
 
@@ -435,6 +442,7 @@ def test_every_rule_has_a_case_and_a_line_in_the_docs() -> None:
     )
     words = {"warning": "reported"}
     own = [rule for rule in RULES if rule not in MODEL_RULES]
+    assert [*CHECKS] == [rule.name for rule in own]
     assert sorted(rows) == sorted(
         (rule.name, words.get(rule.level, rule.level), rule.refused, rule.source) for rule in own
     )

@@ -16,14 +16,14 @@ from typing import Any, Final
 from harness.providers import PROVIDERS, Identity, RequestRule
 from harness.stream.json_codec import decode_object
 
-from .contents import CONTENT_RULES
-from .fields import FIELD_RULES
+from .contents import CONTENT_CHECKS
+from .fields import FIELD_CHECKS
 from .given import ServedSignatures, given_by
-from .interactions import INTERACTION_RULES
+from .interactions import INTERACTION_CHECKS
 from .models import model_rules
-from .rule import EVERY_WIRE, GENERATE, Asked, Rule, RuleLevel, Wire
-from .signatures import SIGNATURE_RULES
-from .tools import TOOL_RULES
+from .rule import EVERY_WIRE, GENERATE, Asked, Checks, Rule, RuleLevel, Wire, read_rules
+from .signatures import SIGNATURE_CHECKS
+from .tools import TOOL_CHECKS
 
 __all__ = [
     "MODEL_RULES",
@@ -37,14 +37,15 @@ __all__ = [
     "read_request",
 ]
 
-_OWN: Final = (
-    *INTERACTION_RULES,
-    *FIELD_RULES,
-    *TOOL_RULES,
-    *CONTENT_RULES,
-    *SIGNATURE_RULES,
-)
-MODEL_RULES: Final = model_rules(frozenset(rule.name for rule in _OWN))
+CHECKS: Final[Checks] = {
+    **INTERACTION_CHECKS,
+    **FIELD_CHECKS,
+    **TOOL_CHECKS,
+    **CONTENT_CHECKS,
+    **SIGNATURE_CHECKS,
+}
+_OWN: Final = tuple(read_rules(CHECKS))
+MODEL_RULES: Final = model_rules(frozenset(CHECKS))
 RULES: Final[tuple[Rule, ...]] = (*_OWN, *MODEL_RULES)
 
 

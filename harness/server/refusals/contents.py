@@ -11,22 +11,10 @@ from typing import Any, Final, NamedTuple
 from harness.stream.prompt import Call, Media, Native, Result
 
 from .given import Content
-from .rule import EVERY_WIRE, GENERATE, Asked, Rule, Spot, Wire, whole
+from .rule import GENERATE, Asked, Checks, Spot, whole
 
-COUNTS: Final = (
-    "Please ensure that the number of function response parts is equal to the number of function"
-    " call parts of the function call turn."
-)
-ORDER: Final = (
-    "Please ensure that function call turn comes immediately after a user turn or after a function"
-    " response turn."
-)
-RESULT_ORDER: Final = (
-    "Please ensure that function response turn comes immediately after a function call turn."
-)
 _ROLE: Final = re.compile(r"(?:contents|messages)\[\d+\]\.role")
 _SYSTEM_PART: Final = re.compile(r"systemInstruction(\.parts\[\d+\])")
-_ITEM: Final = "* GenerateContentRequest."
 
 
 def _roles(request: Asked) -> Iterator[Spot]:
@@ -155,159 +143,41 @@ def _called(request: Asked) -> Iterator[Spot]:
             yield "", (result.name, by_id)
 
 
-_CONTENTS: Final[tuple[Wire, ...]] = (*GENERATE, "openai-compat")
-
-CONTENT_RULES: Final = (
-    Rule(
-        "contents-missing",
-        "A request without contents.",
-        "https://github.com/quarkiverse/quarkus-langchain4j/pull/2480",
-        whole,
-        lambda request: not request.contents,
-        f"{_ITEM}contents: contents is not specified",
-        wires=_CONTENTS,
-    ),
-    Rule(
-        "role-unknown",
-        "A role other than `user`, `model` and the old `function`.",
-        "https://ai.google.dev/api/caching#Content",
-        _roles,
-        lambda role: role not in ("user", "model", "function"),
-        "Please use a valid role: user, model.",
-        wires=_CONTENTS,
-        once=True,
-    ),
-    Rule(
-        "content-empty",
-        "A content without parts.",
-        "https://github.com/langchain-ai/langchain-google/issues/691",
-        _read_contents,
-        lambda content: not content.parts,
-        f"{_ITEM}{{place}}.parts: contents.parts must not be empty.",
-        wires=_CONTENTS,
-    ),
-    Rule(
-        "part-empty",
-        "A part without any field, also in the system instruction. A text may be empty, and a part"
-        " may be a signature alone.",
-        "https://github.com/genkit-ai/genkit/issues/3816",
+CONTENT_CHECKS: Final[Checks] = {
+    "contents-missing": (whole, lambda request: not request.contents),
+    "role-unknown": (_roles, lambda role: role not in ("user", "model", "function")),
+    "content-empty": (_read_contents, lambda content: not content.parts),
+    "part-empty": (
         _other_parts,
         lambda raw: isinstance(raw, dict) and not raw.keys() - {"thought"},
-        f"{_ITEM}{{place}}.data: required oneof field 'data' must have one initialized field",
     ),
-    Rule(
-        "name-empty",
-        "A function call or a result without a name.",
-        "https://github.com/langflow-ai/langflow/issues/9437",
-        _named,
-        lambda part: not part.name,
-        f"{_ITEM}{{place}}.name: Name cannot be empty.",
-        wires=EVERY_WIRE,
-    ),
-    Rule(
-        "calls-first",
-        "Function calls in the first turn.",
-        "https://github.com/google-gemini/gemini-cli/issues/11814",
+    "name-empty": (_named, lambda part: not part.name),
+    "calls-first": (
         _pairs,
         lambda pair: not pair.turn.role and pair.after.role == "model" and pair.after.calls,
-        ORDER,
-        wires=EVERY_WIRE,
     ),
-    Rule(
-        "results-without-calls",
-        "Results that do not directly follow function calls.",
-        "https://github.com/BerriAI/litellm/issues/26755",
-        _pairs,
-        lambda pair: pair.after.results and not pair.turn.calls,
-        RESULT_ORDER,
-        wires=EVERY_WIRE,
-        once=True,
-    ),
-    Rule(
-        "results-miscounted",
-        "Function calls that are followed by a different number of results.",
-        "https://github.com/google-gemini/gemini-cli/issues/4217",
+    "results-without-calls": (_pairs, lambda pair: pair.after.results and not pair.turn.calls),
+    "results-miscounted": (
         _pairs,
         lambda pair: pair.turn.calls and pair.results and pair.results != len(pair.turn.calls),
-        COUNTS,
-        wires=EVERY_WIRE,
-        once=True,
     ),
-    Rule(
-        "results-split",
-        "On Vertex AI: results of one turn in several contents. The Gemini API accepts them.",
-        "https://github.com/docker/docker-agent/issues/2958",
-        _pairs,
-        lambda pair: pair.turn.contents > 1,
-        COUNTS,
-        wires=("vertex-ai",),
-        once=True,
-    ),
-    Rule(
-        "calls-without-results",
-        "From Gemini 3 on, if the name has a number: function calls that no result follows.",
-        "https://github.com/microsoft/vscode/issues/299295",
-        _pairs,
-        lambda pair: pair.turn.calls and not pair.results,
-        COUNTS,
-        wires=EVERY_WIRE,
-        models="numbered from 3",
-        once=True,
-    ),
-    Rule(
-        "result-name",
-        "On Vertex AI, from Gemini 3 on: a result with another name than its call. The Gemini API"
-        " accepts it.",
-        "https://github.com/archestra-ai/archestra/pull/7583",
-        _called,
-        lambda names: names[0] != names[1],
-        "Request contains an invalid argument.",
-        wires=("vertex-ai",),
-        models="from 3",
-        once=True,
-    ),
-    Rule(
-        "result-media",
-        "Before Gemini 3: `parts` in a result.",
-        "https://github.com/google-gemini/gemini-cli/issues/19436",
+    "results-split": (_pairs, lambda pair: pair.turn.contents > 1),
+    "calls-without-results": (_pairs, lambda pair: pair.turn.calls and not pair.results),
+    "result-name": (_called, lambda names: names[0] != names[1]),
+    "result-media": (
         _results,
         lambda result: result.parts or isinstance(result.more.get("parts"), list),
-        "Unable to submit request because `function_response.parts` is not supported for this"
-        " model.",
-        models="before 3",
-        once=True,
     ),
-    Rule(
-        "result-reference",
-        "A `$ref` inside a result that is not the `displayName` of one of its `parts`.",
-        "https://github.com/vercel/ai/issues/14369",
-        _references,
-        lambda is_known: not is_known,
-        "The referenced name `{place}` in function_response.response does not match to a"
-        " display_name in the function_response.parts.",
-        once=True,
-    ),
-    Rule(
-        "ends-with-model",
-        "For Gemini 3.5 Flash-Lite, 3.6 and later: a history that ends with a turn of the model.",
-        "https://github.com/LibreChat-AI/agents/pull/323",
+    "result-reference": (_references, lambda is_known: not is_known),
+    "ends-with-model": (
         _last_content,
         lambda last: last.role == "model" and not isinstance([None, *last.parts][-1], Result),
-        "Requests ending with a model turn are not supported.",
-        wires=EVERY_WIRE,
-        models="without prefill",
     ),
-    Rule(
-        "results-beside-text",
-        "From Gemini 3 on: results and other parts in one content.",
-        "https://github.com/MoonshotAI/kimi-code/issues/2914",
+    "results-beside-text": (
         _contents,
         lambda content: (
             content.role == "user"
             and 0 < sum(isinstance(part, Result) for part in content.parts) < len(content.parts)
         ),
-        "{place} has function responses and other parts",
-        level="warning",
-        models="from 3",
     ),
-)
+}

@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 
 from harness.stream.printable import short_json
 
-from .rule import Asked, Rule, Spot, Wire
+from .rule import Asked, Checks, Spot, Wire
 
 _INVALID: Final = "Invalid JSON payload received."
 
@@ -190,31 +190,8 @@ def _proto_name(field: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in field)
 
 
-FIELD_RULES: Final = (
-    Rule(
-        "field-unknown",
-        "A field that the API does not publish for its message, in the envelope, the contents, the"
-        " configuration or a Schema: `cache_control`, `reasoning_effort`, `strict`, `const` …",
-        "https://github.com/zed-industries/zed/issues/44875",
-        _faults,
-        lambda kind: kind == "unknown",
-        "{place}",
-    ),
-    Rule(
-        "field-twice",
-        "A field in both spellings, such as `toolConfig` and `tool_config`.",
-        "https://github.com/Wei-Shaw/sub2api/issues/1045",
-        _faults,
-        lambda kind: kind == "twice",
-        "{place}",
-    ),
-    Rule(
-        "field-value",
-        "A value of another type than the API publishes for its field: a whole number, a number, a"
-        " boolean, a text, a word of an enumeration, base64, a duration, an object, a list.",
-        "https://github.com/NEKOparapa/AiNiee/issues/746",
-        _faults,
-        lambda kind: kind == "value",
-        "{place}",
-    ),
-)
+FIELD_CHECKS: Final[Checks] = {
+    "field-unknown": (_faults, lambda kind: kind == "unknown"),
+    "field-twice": (_faults, lambda kind: kind == "twice"),
+    "field-value": (_faults, lambda kind: kind == "value"),
+}

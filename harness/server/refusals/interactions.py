@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
-from .rule import Asked, Rule, Spot, whole
+from .rule import Asked, Checks, Spot, whole
 
-_DOCS: Final = "https://ai.google.dev/gemini-api/docs"
 _ROLE: Final = re.compile(r"(input\[\d+\])\.role")
 
 
@@ -29,52 +27,23 @@ def _previous(request: Asked) -> Iterator[Spot]:
         yield previous, not known or previous in known
 
 
-_rule = partial(Rule, wires=("interactions",))
-
-INTERACTION_RULES: Final = (
-    _rule(
-        "model-or-agent",
-        "An interaction with neither or both of `model` and `agent`.",
-        "https://ai.google.dev/api/interactions-api",
+INTERACTION_CHECKS: Final[Checks] = {
+    "model-or-agent": (
         whole,
         lambda request: bool(request.prompt.model) == bool(request.more("agent")),
-        "Exactly one of model and agent must be set.",
     ),
-    _rule(
-        "input-missing",
-        "An interaction without `input`, unless it continues a stored one by a token.",
-        "https://ai.google.dev/api/interactions-api",
+    "input-missing": (
         whole,
         lambda request: (
             not request.prompt.messages
             and not any(place.startswith("input") for place in request.prompt.more)
             and not (request.more("continuation_token") and request.prompt.continues)
         ),
-        "input is required.",
     ),
-    _rule(
-        "turns-removed",
-        "An item of `input` with a `role`, as in the schema before May 2026.",
-        f"{_DOCS}/interactions-breaking-changes-may-2026",
-        _steps_with_role,
-        lambda kind: kind is None,
-        "{place}: Unknown parameter 'role'; a step has a type.",
-    ),
-    _rule(
-        "background-unstored",
-        "A background interaction that is not stored.",
-        f"{_DOCS}/interactions",
+    "turns-removed": (_steps_with_role, lambda kind: kind is None),
+    "background-unstored": (
         whole,
         lambda request: request.more("background") is True and request.more("store") is False,
-        "background is not supported without store.",
     ),
-    _rule(
-        "previous-unknown",
-        "A `previous_interaction_id` that is not in the served exchanges; status 404.",
-        f"{_DOCS}/interactions",
-        _previous,
-        lambda is_known: not is_known,
-        "Interaction '{place}' not found.",
-        status=404,
-    ),
-)
+    "previous-unknown": (_previous, lambda is_known: not is_known),
+}

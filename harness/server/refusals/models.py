@@ -14,7 +14,6 @@ Schema at or below its place. A comma means *or*, ``&`` means *and*.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from .rule import GENERATE, Asked, Rule, RuleLevel, Spot, Wire
+from .rule import GENERATE, Asked, Rule, RuleLevel, Spot, Wire, read_lines
 from .tools import schema_nodes
 
 TABLE: Final = Path(__file__).with_name("models.tsv")
@@ -74,9 +73,7 @@ def _url(source: str) -> str:
 @cache
 def read_rows() -> tuple[Row, ...]:
     """Return the rows of the table."""
-    text = TABLE.read_text(encoding="utf-8")
-    lines = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-    return tuple(Row(**line) for line in lines)
+    return tuple(Row(**line) for line in read_lines(TABLE))
 
 
 def has_field(request: Asked, field: str) -> bool:

@@ -1,4 +1,9 @@
-"""A rule is a row: the places of a request that can break it, the condition, and the sentence.
+"""A rule is a row of `rules.tsv` and a check: the places of a request that can break it, and the
+condition.
+
+The columns of a row are ``name``, ``level``, ``wires`` (``*``: all), ``models``, ``status``,
+``lines`` (whether the message has the ``first`` place that breaks the rule, or ``all``),
+``refused``, ``source``, and ``sentence``: the API's message, with ``{place}`` and ``{value}``.
 
 A rule reads the prompt of a request, so one row is for every wire that has its values. A field for
 which a prompt has no value is in `Prompt.more`, under its place. Two kinds of rules read more than
@@ -8,11 +13,13 @@ the table of models about any published field of generateContent: both read the 
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, get_args
+from pathlib import Path
+from typing import Any, Final, Literal, cast, get_args
 
 from harness.providers import PROVIDERS
 from harness.stream.prompt import AnyPart, Function, Prompt
@@ -156,3 +163,31 @@ class Rule:
 def whole(request: Asked) -> Iterator[Spot]:
     """Yield the request itself."""
     yield "", request
+
+
+Checks = Mapping[str, tuple[Callable[[Asked], Iterable[Spot]], Callable[[Any], object]]]
+"""Name of a rule → what yields the places that can break it, and whether a value breaks it."""
+
+
+def read_lines(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table, by the names of its columns."""
+    text = path.read_text(encoding="utf-8")
+    yield from csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def read_rules(checks: Checks) -> Iterator[Rule]:
+    """Yield the rules of the table in its order; a `KeyError` names one without a check."""
+    for row in read_lines(Path(__file__).with_name("rules.tsv")):
+        wires = EVERY_WIRE if row["wires"] == "*" else row["wires"].split(", ")
+        yield Rule(
+            row["name"],
+            row["refused"],
+            row["source"],
+            *checks[row["name"]],
+            row["sentence"].replace("\\n", "\n"),
+            cast("RuleLevel", row["level"]),
+            tuple(cast("Wire", wire) for wire in wires),
+            cast("Models", row["models"]),
+            int(row["status"]),
+            row["lines"] == "first",
+        )

@@ -13,15 +13,8 @@ from harness.providers.gemini.canonical_request import DUMMY_SIGNATURES
 from harness.stream.prompt import AnyPart, Call, Native, Result, Text, Thinking
 
 from .given import place_of, signature_of
-from .rule import EVERY_WIRE, Asked, Rule, Spot
+from .rule import Asked, Checks, Spot
 
-MISSING: Final = (
-    "Function call is missing a thought_signature in functionCall parts. This is required for tools"
-    " to work correctly, and missing thought_signature may lead to degraded model performance."
-    " Additional data, function call `default_api:{value[0].name}` , position {place}. Please refer"
-    " to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
-)
-INVALID: Final = "Invalid thought signature."
 _SERVER_TOOLS: Final = {"toolCall": "Tool call", "toolResponse": "Tool response"}
 
 
@@ -117,102 +110,17 @@ def _known(request: Asked) -> Iterator[Spot]:
         )
 
 
-_DOCS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
-
-SIGNATURE_RULES: Final = (
-    Rule(
-        "signature-damaged",
-        "On the Interactions API and the compatible endpoint: a signature that is not base64. The"
-        " documented placeholders are accepted.",
-        "https://github.com/crmne/ruby_llm/issues/521",
-        _signatures,
-        lambda signature: not _is_base64(signature),
-        "Invalid value at '{place}.thought_signature' (TYPE_BYTES), Base64 decoding failed for"
-        ' "{value}"',
-        wires=("interactions", "openai-compat"),  # `field-value` on the others
-    ),
-    Rule(
-        "call-unsigned",
-        "From Gemini 3 on: after the last user message, a turn with function calls and without a"
-        " signature at any of them.",
-        _DOCS,
-        _current_calls,
-        lambda calls: not any(call.signature for call in calls),
-        MISSING,
-        wires=EVERY_WIRE,
-        models="from 3",
-        once=True,
-    ),
-    Rule(
-        "signature-unknown",
-        "From Gemini 3 on: a signature that is not in the served exchanges.",
-        "https://github.com/google-gemini/gemini-cli/issues/13467",
-        _all,
-        bool,
-        INVALID,
-        wires=EVERY_WIRE,
-        models="from 3",
-    ),
-    Rule(
-        "server-tool-unsigned",
-        "From Gemini 3 on: a `toolCall` or `toolResponse` without its signature.",
-        "https://github.com/router-for-me/CLIProxyAPI/issues/5652",
-        _server_tools,
-        lambda tool: tool[0] is None and tool[1],
-        "{place} part is missing thought_signature",
-        models="from 3",
-        once=True,
-    ),
-    Rule(
-        "server-tool-placeholder",
-        "A placeholder as the signature of a `toolCall` or `toolResponse`.",
-        "https://github.com/router-for-me/CLIProxyAPI/pull/5731",
-        _server_tools,
-        lambda tool: tool[0] in DUMMY_SIGNATURES,
-        "Request contains an invalid argument.",
-        once=True,
-    ),
-    Rule(
-        "first-call-unsigned",
-        "The same as `call-unsigned`, but the first call must have the signature.",
-        _DOCS,
-        _current_calls,
-        lambda calls: not calls[0].signature,
-        MISSING,
-        level="strict",
-        wires=EVERY_WIRE,
-        models="from 3",
-        once=True,
-    ),
-    Rule(
-        "signature-moved",
-        "A signature at another part than in the served exchanges, unless this part is an empty"
-        " text.",
-        _DOCS,
-        _known,
-        lambda signed: signed.is_moved,
-        "{place}: the thought signature belongs to another part",
-        level="strict",
-        wires=EVERY_WIRE,
-    ),
-    Rule(
-        "signature-copied",
-        "A signature at several parts.",
-        "https://github.com/BerriAI/litellm/issues/35004",
-        _known,
-        lambda signed: signed.number > max(1, signed.most),
-        "{place}: the thought signature is at {value.number} parts",
-        level="strict",
-        wires=EVERY_WIRE,
-    ),
-    Rule(
-        "signature-of-another-model",
-        "A signature from another model.",
-        "https://github.com/diegosouzapw/OmniRoute/issues/1410",
+SIGNATURE_CHECKS: Final[Checks] = {
+    "signature-damaged": (_signatures, lambda signature: not _is_base64(signature)),
+    "call-unsigned": (_current_calls, lambda calls: not any(call.signature for call in calls)),
+    "signature-unknown": (_all, bool),
+    "server-tool-unsigned": (_server_tools, lambda tool: tool[0] is None and tool[1]),
+    "server-tool-placeholder": (_server_tools, lambda tool: tool[0] in DUMMY_SIGNATURES),
+    "first-call-unsigned": (_current_calls, lambda calls: not calls[0].signature),
+    "signature-moved": (_known, lambda signed: signed.is_moved),
+    "signature-copied": (_known, lambda signed: signed.number > max(1, signed.most)),
+    "signature-of-another-model": (
         _known,
         lambda signed: signed.models and signed.model not in signed.models,
-        "{place}: Thought signature is not valid; it is from {value.names}",
-        level="strict",
-        wires=EVERY_WIRE,
     ),
-)
+}

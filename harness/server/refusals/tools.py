@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from harness.providers.gemini.request import SETTINGS
 from harness.stream.prompt import Function, ServerTool
 
-from .rule import Asked, Rule, Spot, whole
+from .rule import Asked, Checks, Spot, whole
 
 _FUNCTION_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 _BUILT_IN: Final = frozenset({
@@ -38,7 +38,6 @@ _INNER_SCHEMAS: Final = ("items", "additionalProperties", "not")
 _LISTED_SCHEMAS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SETTING_NAMES: Final = {field: name for name, field in SETTINGS.items()}
 _CALLING: Final = "toolConfig.functionCallingConfig"
-_ITEM: Final = "* GenerateContentRequest."
 
 JsonSchema = Mapping[str, Any]
 
@@ -225,207 +224,47 @@ def _beside_cache(request: Asked) -> bool:
     return bool(prompt.google.get("cached")) and bool(has or odd)
 
 
-TOOL_RULES: Final = (
-    Rule(
-        "schema-items",
-        "A Schema of type `ARRAY` without `items`.",
-        "https://github.com/cline/cline/issues/7339",
+TOOL_CHECKS: Final[Checks] = {
+    "schema-items": (
         _schemas,
         lambda schema: schema.get("type") == "ARRAY" and "items" not in schema,
-        f"{_ITEM}{{place}}.items: missing field.",
     ),
-    Rule(
-        "schema-enum",
-        "An `enum` in a Schema of a type other than `STRING`, without `format: enum`.",
-        "https://github.com/musistudio/claude-code-router/issues/475",
+    "schema-enum": (
         _schemas,
         lambda schema: (
             schema.get("enum") and schema.get("type") != "STRING" and schema.get("format") != "enum"
         ),
-        f"{_ITEM}{{place}}.enum: only allowed for STRING type",
     ),
-    Rule(
-        "schema-object",
-        "`properties` or `required`, not empty, in a Schema of a type other than `OBJECT`.",
-        "https://github.com/anomalyco/opencode/issues/11889",
-        _object_fields,
-        lambda kind: kind not in _OBJECT,
-        f"{_ITEM}{{place}}: only allowed for OBJECT type",
-    ),
-    Rule(
-        "schema-root",
-        "On Vertex AI: `parameters` of a type other than `OBJECT`.",
-        "https://github.com/diegosouzapw/OmniRoute/issues/3360",
-        _parameters,
-        lambda schema: schema.get("type", "OBJECT") not in _OBJECT,
-        "Unable to submit request because `{place}` schema should be of type OBJECT.",
-        wires=("vertex-ai",),
-    ),
-    Rule(
-        "items-empty",
-        "Empty `items` in `parameters`.",
-        "https://github.com/langchain-ai/langchain-google/issues/1587",
-        _schemas,
-        lambda schema: schema.get("items") == {},
-        f"{_ITEM}{{place}}.items: missing field.",
-        level="warning",
-    ),
-    Rule(
-        "schema-twice",
-        "Both forms of a schema: `responseSchema` and `responseJsonSchema`, or `parameters` and"
-        " `parametersJsonSchema`.",
-        "https://ai.google.dev/api/generate-content#GenerationConfig",
-        _forms,
-        lambda forms: all(forms.values),
-        "{place}: {value.first} must be omitted when {value.second} is set.",
-        level="warning",
-    ),
-    Rule(
-        "schema-without-type",
-        "`responseJsonSchema` without `responseMimeType`.",
-        "https://ai.google.dev/api/generate-content#GenerationConfig",
-        _untyped_schema,
-        lambda kind: not kind,
-        "response_mime_type must be set when response_json_schema is set.",
-        level="warning",
-    ),
-    Rule(
-        "function-undeclared",
-        "A name in `allowedFunctionNames` that is not declared.",
-        "https://github.com/pydantic/pydantic-ai/issues/6875",
-        _allowed,
-        lambda is_declared: not is_declared,
-        "Allowed function name {place} is not in the function declarations.",
-        level="warning",
-    ),
-    Rule(
-        "stop-sequences",
-        "More than five stop sequences.",
-        "https://github.com/continuedev/continue/issues/2702",
-        _stops,
-        lambda stop: len(stop) > _MAX_STOPS,
-        "Unable to submit request because it has {place} stop sequences, and at most"
-        f" {_MAX_STOPS} are supported.",
-    ),
-    Rule(
-        "stop-sequences-empty",
-        "On Vertex AI: an empty list of stop sequences.",
-        "https://github.com/google/generative-ai-go/issues/233",
-        _stops,
-        lambda stop: not stop,
-        "Unable to submit request because the list of stop sequences is empty.",
-        wires=("vertex-ai",),
-    ),
-    Rule(
-        "value-range",
-        "A temperature below 0 or above 2, a `topP` below 0 or above 1, or a `topK` below 0.",
-        "https://github.com/mnfst/modelparams.dev/issues/334",
+    "schema-object": (_object_fields, lambda kind: kind not in _OBJECT),
+    "schema-root": (_parameters, lambda schema: schema.get("type", "OBJECT") not in _OBJECT),
+    "items-empty": (_schemas, lambda schema: schema.get("items") == {}),
+    "schema-twice": (_forms, lambda forms: all(forms.values)),
+    "schema-without-type": (_untyped_schema, lambda kind: not kind),
+    "function-undeclared": (_allowed, lambda is_declared: not is_declared),
+    "stop-sequences": (_stops, lambda stop: len(stop) > _MAX_STOPS),
+    "stop-sequences-empty": (_stops, lambda stop: not stop),
+    "value-range": (
         partial(_numbers, _RANGES),
         lambda number: not number.low <= number.value <= number.high,
-        "Unable to submit request because it has a {place} value of {value}.",
     ),
-    Rule(
-        "value-range-described",
-        "A penalty below -2 or above 2, `logprobs` below 0 or above 20, or `maxOutputTokens` below"
-        " 1.",
-        "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerationConfig",
+    "value-range-described": (
         partial(_numbers, _DESCRIBED_RANGES),
         lambda number: not number.low <= number.value <= number.high,
-        "Unable to submit request because it has a {place} value of {value}.",
-        level="warning",
     ),
-    Rule(
-        "logprobs-in-stream",
-        "On the Gemini API: `responseLogprobs` in a stream.",
-        "https://github.com/maruel/genai",
+    "logprobs-in-stream": (
         whole,
         lambda request: request.streamed and _setting(request, "responseLogprobs") is True,
-        "Logprobs is not supported for streaming requests.",
-        wires=("gemini-api",),
     ),
-    Rule(
-        "schema-required",
-        "On the Gemini API: a name in `required` that `properties` does not have.",
-        "https://github.com/iBUHub/AIStudioToAPI/issues/154",
-        _required,
-        lambda is_defined: not is_defined,
-        f"{_ITEM}{{place}}: property is not defined",
-        wires=("gemini-api",),
-    ),
-    Rule(
-        "schema-ref",
-        "A `$ref` beside other keys than `description`, `default` and those that begin with `$`.",
-        "https://github.com/anomalyco/opencode/issues/12295",
-        _references,
-        bool,
-        "$ref '{place}' was set alongside unsupported fields. If a schema node has $ref set, then"
-        " only description and default can be set alongside it; other fields they would be replaced"
-        " by the expanded reference.",
-    ),
-    Rule(
-        "function-name",
-        "A function name with characters other than letters, digits and `_.:-`, or with more than"
-        " 128 characters.",
-        "https://github.com/google-gemini/gemini-cli/issues/12425",
-        _names,
-        lambda name: not _FUNCTION_NAME.fullmatch(name),
-        f"{_ITEM}{{place}}.name: Invalid function name. Must start with a letter or an underscore."
-        " Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-),"
-        " with a maximum length of 128.",
-    ),
-    Rule(
-        "function-twice",
-        "Two function declarations with one name.",
-        "https://github.com/googleapis/dotnet-genai/issues/189",
-        _duplicates,
-        lambda number: number > 1,
-        "Duplicate function declaration found: {place}",
-    ),
-    Rule(
-        "built-in-with-functions",
-        "On the Gemini API and Code Assist: a tool that the API runs, beside function declarations"
-        " and without `includeServerSideToolInvocations`.",
-        "https://github.com/ag2ai/ag2/pull/3145",
-        whole,
-        _mixes_tools,
-        "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with"
-        " Function calling.",
-        wires=("gemini-api", "code-assist"),
-    ),
-    Rule(
-        "config-without-functions",
-        "On the Gemini API: a `functionCallingConfig` without function declarations.",
-        "https://github.com/pydantic/pydantic-ai/pull/5791",
-        _choices,
-        bool,
-        "Function calling config is set without function_declarations.",
-        wires=("gemini-api",),
-    ),
-    Rule(
-        "json-with-functions",
-        "Before Gemini 3: function declarations and `responseMimeType: application/json`.",
-        "https://github.com/googleapis/python-genai/issues/867",
-        whole,
-        lambda request: _is_json(request) and request.functions,
-        "Function calling with a response mime type: 'application/json' is unsupported",
-        models="before 3",
-    ),
-    Rule(
-        "cached-content",
-        "`cachedContent` together with a system instruction, tools or their configuration.",
-        "https://github.com/langchain-ai/langchain-google/issues/978",
-        whole,
-        _beside_cache,
-        "CachedContent can not be used with GenerateContent request setting system_instruction,"
-        " tools or tool_config.\n\nProposed fix: move those values to CachedContent from"
-        " GenerateContent request.",
-    ),
-    Rule(
-        "thinking-twice",
-        "Both a thinking budget and a thinking level.",
-        "https://ai.google.dev/gemini-api/docs/gemini-3",
+    "schema-required": (_required, lambda is_defined: not is_defined),
+    "schema-ref": (_references, bool),
+    "function-name": (_names, lambda name: not _FUNCTION_NAME.fullmatch(name)),
+    "function-twice": (_duplicates, lambda number: number > 1),
+    "built-in-with-functions": (whole, _mixes_tools),
+    "config-without-functions": (_choices, bool),
+    "json-with-functions": (whole, lambda request: _is_json(request) and request.functions),
+    "cached-content": (whole, _beside_cache),
+    "thinking-twice": (
         whole,
         lambda request: {"reasoning.budget", "reasoning.effort"} <= request.prompt.places.keys(),
-        "You can only set only one of thinking budget and thinking level.",
     ),
-)
+}
