@@ -221,12 +221,13 @@ class _Play(Play):
         together waits for a tool that has not ended; then the session goes on.
         """
         while missing := {number for number in numbers if not self._results[number]}:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(QUIET_S if self._offer.waits_beside(missing) else None):
+            try:
+                async with asyncio.timeout(QUIET_S):
                     await self._receive()
-                    continue
-            self._owed |= missing
-            return
+            except TimeoutError:
+                if self._offer.waits_beside(missing):
+                    self._owed |= missing
+                    return
 
     async def _wait_for(self, kind: str) -> None:
         """Wait for a message of this kind. Results, and sound that is not recorded, may come
@@ -254,6 +255,7 @@ class _Play(Play):
         the user end the session.
         """
         offer = self._offer
+        await self._until_read()
         waited = offer.release(range(1, len(offer.calls) + 1))
         with suppress(TimeoutError):
             async with asyncio.timeout(offer.turn_s):
@@ -264,10 +266,7 @@ class _Play(Play):
                 async with asyncio.timeout(QUIET_S):
                     while not any(self._results[number] for number in self._cancelled):
                         await self._receive()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(QUIET_S):
-                await self._peer.ping()
-        await asyncio.sleep(READ_S)
+        await self._until_read()
         offer.say(None)
         try:
             async with asyncio.timeout(offer.turn_s):
@@ -275,6 +274,13 @@ class _Play(Play):
                     await self._receive()
         except TimeoutError:
             await self._give_up("close")
+
+    async def _until_read(self) -> None:
+        """Wait until the client has got all messages, and its adapter has had time to read them."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(QUIET_S):
+                await self._peer.ping()
+        await asyncio.sleep(READ_S)
 
     async def _give_up(self, kind: str) -> None:
         self._offer.late = kind

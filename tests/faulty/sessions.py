@@ -46,6 +46,7 @@ class Client:
     def __init__(self, at: At) -> None:
         self.at = at
         self.tools: dict[str | None, asyncio.Task[None]] = {}
+        self.texts: dict[str | None, str] = {}
         self.ended = False
         self.end_of_turn = asyncio.Event()
 
@@ -192,7 +193,9 @@ def faulty(aspect: str, session: str) -> Callable[[type[Client]], type[Client]]:
 
 def __getattr__(name: str) -> Callable[[At], AsyncIterator[Native]]:
     """Return the function of a client, by the name of its class in small letters."""
-    made = {"faithful": Client} | {each.name.lower(): each.make for each in SESSION_FAULTS.values()}
+    made = {"faithful": Client, "collects": Collects} | {
+        each.name.lower(): each.make for each in SESSION_FAULTS.values()
+    }
     try:
         make = made[name]
     except KeyError:
@@ -376,3 +379,31 @@ class LeavesAfterOneTurn(Client):
             yield message, facts
             if any(isinstance(fact, Finish) for fact in facts):
                 return
+
+
+class Collects(Client):
+    """Sends the results of the calls in one message when the last tool has ended, as google-adk
+    does; a cancelled call has none. This is no fault.
+    """
+
+    def facts(self, message: dict[str, Any]) -> list[Fact]:
+        facts = super().facts(message)
+        if calls := [fact for fact in facts if isinstance(fact, Call)]:
+            self.tools[""] = asyncio.create_task(self.together(calls))
+        return facts
+
+    def called(self, call: Call) -> Call:
+        self.tools[call.id] = asyncio.create_task(self.collect(call))
+        return call
+
+    async def collect(self, call: Call) -> None:
+        self.texts[call.id] = await asyncio.to_thread(self.at.result, call)
+
+    async def together(self, calls: list[Call]) -> None:
+        await asyncio.wait([self.tools[call.id] for call in calls])
+        results = [
+            {"id": call.id, "name": call.name, "response": {"output": self.texts[call.id]}}
+            for call in calls
+            if call.id in self.texts
+        ]
+        await self.send(toolResponse={"functionResponses": results})

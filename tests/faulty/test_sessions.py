@@ -48,6 +48,11 @@ def test_a_faithful_client_passes(session: str) -> None:
     assert any(finding.verdict == "kept" for finding in judgement.findings)
 
 
+@pytest.mark.parametrize("session", ["cancelled-call:1", "tool-round:1"])
+def test_a_client_that_sends_results_together_passes(session: str) -> None:
+    assert judged("collects", session).red == []
+
+
 @pytest.mark.parametrize("name", SESSION_FAULTS)
 def test_a_fault_is_red_by_its_own_aspect(name: str) -> None:
     fault = SESSION_FAULTS[name]
