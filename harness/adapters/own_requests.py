@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from harness.dialects import Dialect
+from harness.dialects.dialect import RequestTranslator
+from harness.facts import Facts
+from harness.pipeline.replay import Normalized
 from harness.pipeline.request import ask
 from harness.providers import PROVIDERS
-from harness.stream.generation import TranslationError
+from harness.providers.second_turn import result_text
+from harness.stream.generation import ToolOutcome, TranslationError
 from harness.stream.prompt import Call, Prompt
 from harness.stream.session import Session
 
 from .adapter import AdapterError
 from .asked import Asked, Reaction, SentRequest
+from .at import SAY
 from .neutral_words import with_addresses
 from .raised import place_of
 
@@ -22,7 +28,7 @@ _MEDIA: Final = "https://media.invalid"
 
 
 def ask_dialect(dialect: Dialect, asked: Asked) -> Reaction:
-    """Return the request that a dialect makes of a question in its own form. It is not asked what
+    """Return the requests that a dialect makes of a question in its own form. It is not asked what
     its form does not say. Raises `AdapterError` for an exception of the dialect.
     """
     request, provider = dialect.request, PROVIDERS[asked.provider]
@@ -30,8 +36,6 @@ def ask_dialect(dialect: Dialect, asked: Asked) -> Reaction:
         return Reaction(skipped=f"{dialect.name}: its event model has no requests")
     if request.wire not in (None, provider.wire):
         return Reaction(skipped=f"{dialect.name} is only sent over {request.wire}")
-    if asked.exchange:
-        return Reaction(skipped="law 8 judges the second turn of a dialect")
     prompt = with_addresses(asked.prompt, _MEDIA)
     session = _session_of(prompt)
     if asked.streamed and provider.streams_by_body:
@@ -40,20 +44,63 @@ def ask_dialect(dialect: Dialect, asked: Asked) -> Reaction:
         own, options = request.writer.write(prompt)
     except TranslationError as error:
         return Reaction(skipped=f"{dialect.name} has no place for {error}")
-    read = request.writer.says
+    sent: list[SentRequest] = []
+    raised = ""
     try:
-        body = ask(request, own, provider.name, options, session).body
+        sent.append(_sent(request, own, options, session, asked))
+        if asked.exchange:
+            facts = provider.facts(asked.exchange)
+            if facts.calls and "call" not in request.sent_back:
+                return Reaction(skipped=f"{dialect.name} has no calls, so no result goes back")
+            if facts.results:
+                return Reaction(skipped="the calls of the answer already have their results")
+            own, session = _after_answer(dialect, request, own, session, facts, asked)
+            sent.append(_sent(request, own, options, session, asked))
     except TranslationError as error:
-        return Reaction(read=read, raised=str(error), base_url=_MEDIA)
+        raised = str(error)
     except Exception as error:  # a dialect of a plugin may raise any exception
         raise AdapterError(
             f"the adapter raised {type(error).__name__} at {place_of(error)}: {error}"
         ) from error
-    assert provider.endpoint is not None  # it accepts requests
+    read = request.writer.says | {"stored"}
+    return Reaction(tuple(sent), read=read, raised=raised, base_url=_MEDIA)
+
+
+def _sent(
+    request: RequestTranslator,
+    own: Any,
+    options: Mapping[str, Any],
+    session: Session,
+    asked: Asked,
+) -> SentRequest:
+    """Return the request for a prompt of the event model. Raises `TranslationError`."""
+    endpoint = PROVIDERS[asked.provider].endpoint
+    assert endpoint is not None  # it accepts requests
+    body = ask(request, own, asked.provider, options, session).body
     method = "streamGenerateContent?alt=sse" if asked.streamed else "generateContent"
-    path = provider.endpoint.path(body).format(model=prompt.model, method=method)
-    sent = SentRequest(path, json.dumps(body).encode())
-    return Reaction((sent,), read=read, base_url=_MEDIA)
+    path = endpoint.path(body).format(model=asked.prompt.model, method=method)
+    return SentRequest(path, json.dumps(body).encode())
+
+
+def _after_answer(
+    dialect: Dialect,
+    request: RequestTranslator,
+    own: Any,
+    session: Session,
+    facts: Facts,
+    asked: Asked,
+) -> tuple[Any, Session]:
+    """Return the prompt after the recorded answer, with a result for each call, and the session of
+    the conversation. A stored history is JSON, and its session is a new one.
+    """
+    assert asked.exchange is not None  # see `ask_dialect`
+    normalized = Normalized(asked.exchange, asked.provider, None)
+    payloads = normalized.translate(dialect, session).payloads
+    results = [ToolOutcome(result_text(number + 1)) for number in range(len(facts.calls))]
+    following = request.follow_up(own, payloads, results or SAY)
+    if not asked.stored:
+        return following, session
+    return json.loads(json.dumps(following)), Session(context=session.context)
 
 
 def _session_of(prompt: Prompt) -> Session:

@@ -36,7 +36,15 @@ from .finding import (
     error_finding,
 )
 from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
-from .losses import CONDITIONS, REQUESTS, UNJUDGED, DeclaredLoss, losses_of_model, read_losses
+from .losses import (
+    CONDITIONS,
+    REQUESTS,
+    STORED,
+    UNJUDGED,
+    DeclaredLoss,
+    losses_of_model,
+    read_losses,
+)
 from .native import NativeSearch, plain_base64
 from .order import Run
 from .slips import mended_calls
@@ -52,6 +60,7 @@ __all__ = [
     "RED",
     "REQUESTS",
     "RUN",
+    "STORED",
     "UNJUDGED",
     "Aspect",
     "AspectVerdict",

@@ -32,15 +32,17 @@ SESSION: Final = ("input_transcript", "output_transcript", "interrupted", "cance
 """The aspects that only a session has, and whose loss may be declared."""
 SECOND_TURN: Final = ("other_signatures",)
 """The aspects that only the second turn has, and whose loss may be declared."""
+STORED: Final = "stored"
+"""The condition of a loss only in a history that was saved and loaded."""
 CONDITIONS: Final = (
     *("stop", "length", "filter", "other", "none"),
-    *("failed", "call", "call:NAME", "block", "damaged", "tool_use"),
+    *("failed", "call", "call:NAME", "block", "damaged", "tool_use", STORED),
 )
 """The answers that a loss can be limited to: a class of the reason; ``none``: without a reason;
 ``failed``: an error, a refusal, a cut, a call that can't be read, or no reason; ``call``: with a
 call; ``call:NAME``: with a call of this tool; ``block``: with ``<tool_code>`` in its text;
 ``damaged``: with text in damaged pieces beside the undamaged text; ``tool_use``: with tokens of
-tool use, and only these are lost.
+tool use, and only these are lost; ``stored``: in a question with a stored history.
 """
 
 _DECLARED: Final = ("*", *ASPECTS, *SECOND_TURN, *SESSION, *REQUESTS, *SERVICE)
@@ -99,7 +101,7 @@ def losses_of_model(losses: Mapping[str, str]) -> tuple[DeclaredLoss, ...]:
     """Return the losses of an event model or of its requests, each with its meaning. They may also
     name facts that no aspect judges. Raises ValueError.
     """
-    known = (*ASPECTS, *UNJUDGED, *REQUESTS)
+    known = (*ASPECTS, *UNJUDGED, *SECOND_TURN, *REQUESTS)
     return tuple(_read(item, known, meaning) for item, meaning in losses.items())
 
 

@@ -298,7 +298,7 @@ def items_with_second_turn(
     if adapter.second_request is None:
         return []
     answers = (item for item in items if item.exchange.status != SWITCHED)
-    return [item for item in answers if _goes_on(item)]
+    return [item for item in answers if goes_on(item)]
 
 
 def plan_second_turns(
@@ -371,7 +371,7 @@ class SecondTurnItem:
         return result
 
 
-def _goes_on(item: JudgedExchange) -> bool:
+def goes_on(item: JudgedExchange) -> bool:
     """Return whether the conversation continues after this answer."""
     answer = wire_answer(item.reading, Transcript())
     facts = answer.facts

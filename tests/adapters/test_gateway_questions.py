@@ -104,6 +104,36 @@ def test_a_wire_that_has_no_such_request_is_not_asked(upstream: str, tmp_path: P
     assert "the wire of the gateway has no such request" in result.reason
 
 
+def test_a_value_that_the_wire_does_not_have_is_not_asked(upstream: str, tmp_path: Path) -> None:
+    result, _ = row("openai-chat", "google-thinking-level", upstream, tmp_path)
+
+    assert (result.verdict, result.reason) == ("not-run", "its wire has no place for it")
+
+
+@pytest.mark.parametrize(("keeps", "reds"), [(True, set()), (False, {"messages", "text"})])
+def test_the_stored_history_of_a_gateway_is_that_of_its_client(
+    keeps: bool, reds: set[str], upstream: str, tmp_path: Path
+) -> None:
+    def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        sent = [each for each in body["contents"] if keeps or each["role"] == "user"]
+        handler.send_response(200)
+        handler.end_headers()
+        lines = ask(upstream, json.dumps({**body, "contents": sent}).encode())
+        return "".join(f"data: {json.dumps(line)}\n\n" for line in lines).encode()
+
+    [question] = (each for each in own_questions() if each.name == "stored-history")
+    name = "gemini-api/text"
+    item = JudgedExchange(name, 1, load(ROOT / "cassettes" / f"{name}.yaml").exchanges[0])
+    with gateway(answer) as (url, _):
+        adapter = adapter_of_target(f"gateway gemini: {url}", tmp_path, {}, timeout=20, guest=False)
+        [result] = judge_questions(
+            [QuestionItem(question, "gemini-api", True, 1, item)], adapter, {}
+        )
+
+    assert {finding.subject for finding in result.red_findings} == reds
+    assert "text" in result.aspects
+
+
 def passes_on(handler: BaseHTTPRequestHandler, answer: HTTPResponse, upstream: Any) -> None:
     """Stop asking the model when the client has left."""
 

@@ -16,15 +16,18 @@ from harness.adapters.own_requests import ask_dialect
 from harness.dialects import DIALECTS
 from harness.dialects.dialect import RequestTranslator
 from harness.judging.questions.question import own_questions
-from harness.judging.questions.run import QuestionItem
+from harness.judging.questions.run import QuestionItem, plan_questions
 from harness.judging.rows import Row
 from harness.judging.run import run_plan
+from harness.project.recordings import load_recording
+from harness.project.suite import CASSETTES
 from harness.providers import PROVIDERS
 from harness.stream.prompt import Choice, Message, Prompt
 from harness.stream.prompt import Result as ToolResult
 from harness.stream.session import Session
 
 QUESTIONS = {question.name: question for question in own_questions() if question.turns == 1}
+LATER = [question for question in own_questions() if question.turns == 2]
 ASKED = [name for name, dialect in DIALECTS.items() if dialect.request]
 ANSWERS_ONLY = [name for name, dialect in DIALECTS.items() if not dialect.request]
 Change = Callable[[Prompt], Prompt]
@@ -40,23 +43,60 @@ def rows(adapter: Adapter, provider: str, *names: str) -> Iterator[Row]:
     return run_plan(items, [adapter])
 
 
+def later_rows(adapter: Adapter, provider: str, *, stored: bool = True) -> list[Row]:
+    """The rows of the questions with a second request."""
+    questions = [replace(each, stored=each.stored and stored) for each in LATER]
+    load = partial(load_recording, cassettes=CASSETTES)
+    return [*run_plan(plan_questions(questions, [provider], load, adapter), [adapter])]
+
+
 @pytest.mark.parametrize("dialect", ASKED)
 def test_each_question_is_kept_or_its_loss_is_declared_and_shown(dialect: str) -> None:
-    judged = [*rows(ADAPTERS[dialect], "vertex-ai")]  # the ledger has all wires
+    first = [*rows(ADAPTERS[dialect], "vertex-ai")]  # the ledger has all wires
+    judged = [*first, *later_rows(ADAPTERS[dialect], "gemini-api")]
 
     findings = [(row.question, finding) for row in judged for finding in row.findings]
     assert [found for found in findings if found[1].red] == []
-    assert sum(row.verdict == "passed" for row in judged) >= 9
+    assert sum(row.verdict == "passed" for row in first) >= 9
     assert {finding.wire for _, finding in findings if finding.verdict == "not_carried"} == {
         str(loss) for loss in ADAPTERS[dialect].request_losses
     }
 
 
+@pytest.mark.parametrize("dialect", ["ag-ui", "anthropic", "mind", "unified-llm"])
+def test_the_second_request_has_the_answer_and_the_results_of_its_calls(dialect: str) -> None:
+    judged = later_rows(ADAPTERS[dialect], "gemini-api")
+
+    kept = [row.aspects for row in judged if row.case.endswith("(gemini-api/signatures-calls:1)")]
+    assert [(each["calls"], each["results"]) for each in kept] == [("kept", "kept")]
+
+
+@pytest.mark.parametrize("provider", ["interactions", "openai-compat", "openai", "anthropic"])
+@pytest.mark.parametrize("dialect", ["ag-ui", "anthropic", "unified-llm"])
+def test_the_second_request_is_kept_on_every_wire(dialect: str, provider: str) -> None:
+    judged = later_rows(ADAPTERS[dialect], provider)
+
+    assert [finding for row in judged for finding in row.findings if finding.red] == []
+    assert any(row.aspects.get("text") == "kept" for row in judged)
+
+
+def test_a_dialect_without_calls_is_asked_only_after_texts() -> None:
+    judged = later_rows(ADAPTERS["art"], "gemini-api")
+
+    after_calls = [row for row in judged if "parallel-calls" in row.case]
+    after_texts = [row for row in judged if "signatures-text" in row.case]
+    assert {row.reason for row in after_calls} == {"art has no calls, so no result goes back"}
+    assert {row.aspects["text"] for row in after_texts} == {"kept"}
+
+
 @pytest.mark.parametrize("dialect", ANSWERS_ONLY)
 def test_a_dialect_without_requests_is_not_asked(dialect: str) -> None:
+    reason = f"{dialect}: its event model has no requests"
     [row] = rows(ADAPTERS[dialect], "gemini-api", "settings-zero")
 
-    assert (row.verdict, row.reason) == ("not-run", f"{dialect}: its event model has no requests")
+    assert (row.verdict, row.reason) == ("not-run", reason)
+    later = later_rows(ADAPTERS[dialect], "gemini-api")
+    assert [(row.question, row.reason) for row in later] == [(each.name, reason) for each in LATER]
 
 
 @pytest.mark.parametrize("dialect", ["ag-ui", "anthropic", "unified-llm"])
@@ -168,6 +208,48 @@ def test_a_loss_that_is_not_declared_is_red(
     [row] = rows(adapter, "gemini-api", question)
 
     assert expected in {finding.subject for finding in row.red_findings}
+
+
+def with_request(dialect: str, **changes: Any) -> Adapter:
+    """The adapter of a dialect with a changed request half."""
+    own = DIALECTS[dialect]
+    assert own.request
+    faulty = replace(own, request=replace(own.request, **changes))
+    return replace(ADAPTERS[dialect], ask=partial(ask_dialect, faulty))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda messages: messages[:-1], "results"),
+        (lambda messages: [each for each in messages if each["role"] != "assistant"], "calls"),
+        (lambda messages: [each for each in messages if each["role"] != "system"], "system"),
+    ],
+)
+def test_a_value_that_the_second_request_loses_is_red(
+    change: Callable[[list[Any]], list[Any]], expected: str
+) -> None:
+    half = DIALECTS["unified-llm"].request
+    assert half
+
+    def follow_up(prompt: Any, payloads: Any, then: Any) -> Any:
+        following = half.follow_up(prompt, payloads, then)
+        return {**following, "messages": change(following["messages"])}
+
+    judged = later_rows(with_request("unified-llm", follow_up=follow_up), "gemini-api")
+    assert expected in {finding.subject for row in judged for finding in row.red_findings}
+
+
+def test_a_signature_that_only_the_session_has_is_lost_in_a_stored_history() -> None:
+    adapter = replace(ADAPTERS["anthropic"], request_losses=())
+
+    def signatures(*, stored: bool) -> set[tuple[str, str]]:
+        judged = later_rows(adapter, "gemini-api", stored=stored)
+        reds = [finding for row in judged for finding in row.red_findings]
+        return {(each.verdict, each.word) for each in reds if each.subject == "signatures"}
+
+    assert signatures(stored=True) == {("lost", "stored")}
+    assert signatures(stored=False) == set()
 
 
 @pytest.mark.parametrize(("strict", "verdict"), [(False, "kept"), (True, "wrong")])

@@ -95,5 +95,11 @@ def _tool(tool: Function) -> Payload:
 WRITER: Final = PromptWriter(
     write,
     frozenset({"system", "messages", "tools"}),
-    losses_of_model(SCHEMA_LOSSES),
+    losses_of_model(
+        {
+            **SCHEMA_LOSSES,
+            "server_tools": "the messages of AG-UI have no calls of the provider's tools",
+            "other_signatures": "nor the signatures of these calls",
+        }
+    ),
 )

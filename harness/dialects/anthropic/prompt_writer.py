@@ -132,5 +132,12 @@ WRITER: Final = PromptWriter(
         *("thinking.effort", "thinking.budget", "thinking.shown"),
         *(f"settings.{name}" for name in _SETTINGS),
     }),
-    losses_of_model(SCHEMA_LOSSES),
+    losses_of_model(
+        {
+            **SCHEMA_LOSSES,
+            "signatures[stored]": "signatures of calls are in the session, which is not saved",
+            "accepted[call-unsigned]": "Gemini 3 refuses calls without these signatures",
+            "server_tools": "the payloads have no calls of the provider's tools",
+        }
+    ),
 )  # fmt: skip

@@ -76,6 +76,8 @@ WRITER: Final = PromptWriter(
             "system": "the texts of the system are before the first text of the user",
             "signatures": "ART has no signatures",
             "accepted[call-unsigned]": "Gemini 3 refuses a history with calls without signatures",
+            "other_signatures": "nor of texts and thoughts",
+            "server_tools": "nor calls of the provider's tools",
             "accepted[results-split]": "Vertex AI refuses results of a turn in several contents",
         }
     ),

@@ -54,6 +54,11 @@ WRITER: Final = PromptWriter(
         {
             "system": "the system prompt is the first text of the user",
             "invented[text]": "the model answers to the system prompt",
+            "ids[stored]": "ids of calls are in the session, which is not saved",
+            "signatures[stored]": "and so are their signatures",
+            "accepted[call-unsigned]": "Gemini 3 refuses calls without these signatures",
+            "other_signatures": "the records have no signatures of texts and thoughts",
+            "server_tools": "and no calls of the provider's tools",
         }
     ),
 )

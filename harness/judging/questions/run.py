@@ -14,7 +14,14 @@ from msgspec.structs import replace as replace_fields
 from harness.adapters import Adapter, AdapterError, Asked, Reaction, SentRequest
 from harness.adapters.at import Question as AskedExchange
 from harness.adapters.neutral_words import with_addresses
-from harness.facts import REQUESTS, DeclaredLoss, Finding, Transcript, error_finding
+from harness.facts import (
+    REQUESTS,
+    STORED,
+    DeclaredLoss,
+    Finding,
+    Transcript,
+    error_finding,
+)
 from harness.providers import PROVIDERS, Identity, detect_provider
 from harness.stream.exchange import Cassette, Exchange
 from harness.stream.generation import TranslationError
@@ -24,7 +31,7 @@ from harness.stream.prompt import Message, Prompt, Reasoning, ServerTool, Text
 from harness.stream.sample_media import WEB, address_of, medium_bytes
 
 from ..accepted import judge_request
-from ..aspect_run import JudgedExchange, LossUse, items_with_second_turn, judge_history, texts_of
+from ..aspect_run import JudgedExchange, LossUse, goes_on, judge_history, texts_of
 from ..decide import decided, not_asked
 from ..rows import QuestionRow
 from ..run import Item
@@ -146,7 +153,8 @@ def plan_questions(
                 continue
             recorded = _recorded(question, provider, load)
             # an adapter without a second turn gets one row, which says so
-            answered = items_with_second_turn(recorded, adapter) or recorded[:1]
+            converses = adapter.second_request or adapter.request
+            answered = [*filter(goes_on, recorded)] if converses else recorded[:1]
             items += [
                 QuestionItem(question, provider, item.exchange.streamed is True, number, item)
                 for number, item in enumerate(answered, 1)
@@ -192,7 +200,7 @@ def _continued(prompt: Prompt, exchange: Exchange) -> Prompt:
         **given,
         settings={**recorded.settings, **prompt.settings},
         google={**recorded.google, **prompt.google},
-        model=prompt.model,
+        model=recorded.model or prompt.model,
     )
 
 
@@ -216,7 +224,9 @@ def _judged(
     if question.stored and not reads_stored:
         return [not_asked("messages", "stored: the adapter does not read it")]
     if not _asks_its_subject(question.prompt, asked):
-        return [not_asked("messages", f"{', '.join(unread)}: the adapter does not read it")]
+        reason = "the adapter does not read it" if unread else "its wire has no place for it"
+        words = ": ".join(filter(None, (", ".join(unread), reason)))
+        return [not_asked("messages", words)]
     if not reaction.requests:
         return [_without_request(item, asked, reaction)]
     if item.recorded and not reaction.answered:
@@ -261,15 +271,25 @@ def _judged(
         replace_fields(each, remark=f"{each.remark}, in the second request") if each.red else each
         for each in without_place(both, provider, api, compare_prompts(both))
     ]
-    return [*findings, *_judged_second(item.recorded, request, body, reaction, adapter, use)]
+    return [*findings, *_judged_second(item, item.recorded, request, body, reaction, adapter, use)]
 
 
 def _before_answer(both: Comparison) -> Comparison:
-    """Return the comparison with the messages of a second request that come before the answer."""
+    """Return the comparison with the messages of a second request that come before the answer. An
+    answer of the model to the system is before the text of the user.
+    """
     messages = both.sent.prompt.messages
-    answer = next((at for at, each in enumerate(messages) if each.role == "assistant"), 0)
+    texts = [part.text for part in all_parts(both.asked) if isinstance(part, Text)]
+    begins = next((at for at, each in enumerate(messages) if _has_text(each, texts[-1:])), 0)
+    answers = (at for at, each in enumerate(messages) if each.role == "assistant" and at > begins)
+    answer = next(answers, 0)
     prompt = replace(both.sent.prompt, messages=messages[:answer])
     return replace(both, sent=replace(both.sent, prompt=prompt))
+
+
+def _has_text(message: Message, texts: Sequence[str]) -> bool:
+    said = [part.text for part in message.parts if isinstance(part, Text)]
+    return message.role == "user" and any(text in each for text in texts for each in said)
 
 
 def _different(requests: Sequence[SentRequest]) -> tuple[list[SentRequest], list[Finding]]:
@@ -297,6 +317,7 @@ def _read_body(data: bytes) -> dict[str, Json] | str:
 
 
 def _judged_second(
+    item: QuestionItem,
     recorded: JudgedExchange,
     request: SentRequest,
     body: dict[str, Json],
@@ -314,8 +335,13 @@ def _judged_second(
         with_places(finding, reading.facts, sent, body) if finding.red else finding
         for finding in judge_history(reading, adapter, body, first, use)
     ]
+    if item.question.stored:
+        findings = [replace_fields(each, word=each.word or STORED) for each in findings]
     asked = AskedExchange(recorded.exchange, recorded.reading.options, turn=2)
-    return [*findings, judge_request(request, asked, adapter)]
+    accepted = judge_request(request, asked, adapter)
+    if accepted.red:
+        accepted = replace_fields(accepted, word=accepted.wire[0]["rule"])
+    return [*findings, accepted]
 
 
 def _without_request(item: QuestionItem, asked: Prompt, reaction: Reaction) -> Finding:
