@@ -80,6 +80,10 @@ def refuses(at):
     at.prompt
     raise ValueError("this client has no place for it")
 
+def refuses_media(at):
+    at.messages
+    raise ValueError("URL protocol gs is not allowed")
+
 def guarded(at):
     at.prompt
     raise ValueError("private host 127.0.0.1 is not allowed")
@@ -211,6 +215,7 @@ def rows(
     folder: Path,
     function: str,
     *names: str,
+    provider: str = "gemini-api",
     losses: str = "",
     guest: bool = False,
     timeout: float = 30,
@@ -221,7 +226,7 @@ def rows(
     adapter: Adapter = adapter_of_target(target, folder, {}, timeout=timeout, guest=guest)
     adapter = replace(adapter, losses=read_losses(losses))
     questions = [question for question in own_questions() if not names or question.name in names]
-    items = plan_questions(questions, ["gemini-api"], load, adapter)[:most]
+    items = plan_questions(questions, [provider], load, adapter)[:most]
     found = [*run_plan(items, [adapter])]
     adapter.close()
     assert unused(("", row.declared) for row in found) == [], "a declared loss that nothing shows"
@@ -295,6 +300,12 @@ def test_a_guard_or_a_skip_is_not_asked(folder: Path, function: str) -> None:
     cells = rows(folder, function, "settings-none")
 
     assert {cell.verdict for cell in cells} == {"not-run"}
+
+
+def test_a_client_without_buckets_may_refuse_them(folder: Path) -> None:
+    cells = rows(folder, "refuses_media", "media-in-a-bucket", provider="vertex-ai")
+    assert [cell.verdict for cell in cells] == ["passed", "passed"]
+    assert sentences(rows(folder, "refuses_media", "media-image"))
 
 
 def test_a_loss_is_declared_with_the_word_of_its_finding(folder: Path) -> None:
