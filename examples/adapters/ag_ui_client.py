@@ -3,6 +3,8 @@
 An application sends these messages with its next run, and after them the results of the calls.
 """
 
+import json
+
 from ag_ui.core import Tool
 
 from harness import replay
@@ -13,7 +15,7 @@ def next_messages(sent, events, at):
     """The messages of the next run: those that were ``sent``, those of the ``events`` of the run,
     and the results of its calls; without a call that waits for a result, the user's next message.
     """
-    messages = [message.model_dump(by_alias=True, exclude_none=True) for message in sent]
+    messages = [dict(message) for message in sent]
     for event in events:
         _apply(messages, event.model_dump(mode="json", by_alias=True, exclude_none=True))
     answered = {message.get("toolCallId") for message in messages}
@@ -32,16 +34,101 @@ def next_messages(sent, events, at):
     return messages + (results or [{"id": "next", "role": "user", "content": at.say}])
 
 
+def messages_of(at):
+    """The messages of a question, as a client of the protocol has them."""
+    if not at.stream:
+        at.skip("an AG-UI adapter only streams")
+    messages = [each for message in at.messages for each in _asked(at, message)]
+    return [*_system(at), *({"id": f"asked-{n}", **each} for n, each in enumerate(messages))]
+
+
+def first_of(at):
+    """The messages of a conversation that begins with a prompt."""
+    if not at.stream:
+        at.skip("an AG-UI adapter only streams")
+    return [*_system(at), {"id": "user", "role": "user", "content": at.prompt or "Go on."}]
+
+
+async def send(run):
+    """Read the events of a run to its end. Raises the error that the run reports."""
+    async for event in run:
+        if event.type == "RUN_ERROR":
+            raise RuntimeError(event.message)
+
+
+def _system(at):
+    return [{"id": "system", "role": "system", "content": at.system}] if at.system else []
+
+
 def tools_of(at):
     """The declared tools, and those that the answer calls: an agent refuses other calls."""
     tools = {
         tool.name: Tool(name=tool.name, description=tool.description, parameters=tool.parameters)
         for tool in at.tools
     }
-    for event in replay(at.exchange, layer="events"):
+    recorded = at.exchange.request is not None  # without a request, at.tools has the called tools
+    for event in replay(at.exchange, layer="events") if recorded else ():
         if event["kind"] == "call_start" and event["name"]:
             tools.setdefault(event["name"], Tool(name=event["name"], description="", parameters={}))
     return [*tools.values()]
+
+
+def _asked(at, message):
+    """The messages for one message of a question: a thought and a result each have their own."""
+    match message:
+        case {"system": text}:
+            yield {"role": "system", "content": text}
+        case {"user": parts}:
+            yield {"role": "user", "content": [_part(at, part) for part in parts]}
+        case {"model": parts}:
+            texts = [part for part in parts if isinstance(part, str)]
+            others = [part for part in parts if not isinstance(part, str)]
+            calls = [part["call"] for part in others if "call" in part]
+            if any("signature" in each for each in (*others, *calls)):
+                at.skip("only the adapter's own messages have signatures, in its own form")
+            yield from (
+                {"role": "reasoning", "content": part["thought"]}
+                for part in others
+                if "thought" in part
+            )
+            yield {"role": "assistant", "content": "\n".join(texts), **_asked_calls(calls)}
+        case {"results": results}:
+            for result in results:
+                yield _result(at, result)
+
+
+def _asked_calls(calls):
+    asked = [
+        {
+            "id": call["id"],
+            "type": "function",
+            "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])},
+        }
+        for call in calls
+    ]
+    return {"toolCalls": asked} if asked else {}
+
+
+def _result(at, result):
+    value = result.get("value")
+    content = value if isinstance(value, str) else json.dumps(value)
+    error = {"error": content} if result.get("failed") else {}
+    if "parts" in result:
+        content = [_part(at, part) for part in result["parts"]]
+    return {"role": "tool", "toolCallId": result["call"], "content": content, **error}
+
+
+def _part(at, part):
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    ((kind, medium),) = part.items()
+    if medium.keys() & {"detail", "start", "end", "fps"}:
+        at.skip("the protocol has no resolution and no part of a video")
+    form = "data" if "data" in medium else "url"
+    if (kind, form) == ("file", "url") and at.exchange.provider in ("openai", "openai-compat"):
+        at.skip("Chat Completions has no file by URL")
+    source = {"type": form, "value": medium[form], "mimeType": medium["type"]}
+    return {"type": "document" if kind == "file" else kind, "source": source}
 
 
 def _apply(messages, event):

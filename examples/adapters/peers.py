@@ -17,6 +17,7 @@ class Peer(NamedTuple):
 
     ``service``: the command of a gateway, which runs while the gateway is judged; ``package``: the
     distribution that has the version of the gateway. ``wire``: the public wire that it writes.
+    ``losses``: what its API can't leave out or ask for, declared as in `harness judge`.
     """
 
     folder: str
@@ -26,6 +27,7 @@ class Peer(NamedTuple):
     package: str = ""
     wire: str = ""
     previous_of: str = ""
+    losses: str = ""
 
 
 NODE: Final = "serve: node shim.mjs"
@@ -34,7 +36,11 @@ PROXY: Final = ("litellm", "--config", "config.yaml", "--host", "127.0.0.1", "--
 NEWEST: Final = {
     "google-genai": Peer("google-genai", "google-genai/requirements.txt"),
     "litellm": Peer("litellm", "litellm/requirements.txt"),
-    "litellm-anthropic": Peer("litellm-anthropic", "litellm/requirements.txt"),
+    "litellm-anthropic": Peer(
+        "litellm-anthropic",
+        "litellm/requirements.txt",
+        losses="invented[max_tokens], invented[thinking]",  # the API requires both
+    ),
     "langchain-google-genai": Peer(
         "langchain-google-genai", "langchain-google-genai/requirements.txt"
     ),
@@ -63,8 +69,8 @@ NEWEST: Final = {
     "openai-agents": Peer("openai-agents", "openai-agents/requirements.txt"),
     "autogen": Peer("autogen", "autogen/requirements.txt"),
     **{
-        name: Peer(name, f"{name}/requirements.txt", "serve: shim:events", wire="ag-ui")
-        for name in ("ag-ui-adk", "pydantic-ai-ag-ui")
+        name: Peer(name, f"{name}/requirements.txt", "serve: shim:events", wire="ag-ui", losses=own)
+        for name, own in {"ag-ui-adk": "", "pydantic-ai-ag-ui": "invented[text]"}.items()
     },
     **{
         f"litellm-proxy-{wire}": Peer(

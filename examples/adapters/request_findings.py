@@ -32,15 +32,16 @@ HEAD: Final = """\
 These are findings in the requests of public adapters, without changes, each at the version of its
 lock. They were found with the [questions](what-is-asked.md), as `harness judge` asks them with the
 shims of [`examples/adapters`](../examples/adapters/README.md). Each was compared with the body that
-was sent, most also with the code of the adapter, and a program of at most ten lines shows it. No
-finding: {clean}.
+was sent, and a program of at most ten lines shows it. *Code* is the place in the installed package
+that makes the difference. No finding: {clean}.
 
 Run the server first, then the program in its folder, in an environment with the lock of the
 adapter. The server prints the body of the request; *prints* is a part of it, or of the error:
 
     python examples/adapters/serve_answer.py {answer}
 
-A version that is not in this list was not asked. [Findings](findings.md) has those of the answers.
+The previous versions of these adapters are asked by the same shims; the matrix of `make matrix` has
+their results. [Findings](findings.md) has those of the answers.
 """
 
 
@@ -49,6 +50,7 @@ class Finding:
     """One kind of red. ``reds``: patterns of subject, verdict and word, such as ``schema lost
     const``; ``questions``: patterns of names. ``run``: the arguments of the program; ``program``:
     another program than that of the adapter; ``thread``: a public report of the same defect.
+    ``code``: the file and line of the installed package that makes the difference.
     """
 
     symptom: str
@@ -58,6 +60,7 @@ class Finding:
     run: str = ""
     program: str = ""
     thread: str = ""
+    code: str = ""
 
     def explains(self, question: str, red: str) -> bool:
         """Whether it explains a red of a question."""
@@ -110,8 +113,9 @@ def _entry(adapter: Asked, finding: Finding) -> str:
     other = adapter.answer if adapter.answer != Asked.answer else ""
     served = f", answer {other}" if other else ""
     names = ", ".join(f"`{each}`" for each in finding.questions)
+    code = f" Code: `{finding.code}`." if finding.code else ""
     return (
-        f"**{finding.symptom}** Questions: {names}. Thread: {finding.thread or '—'}.\n\n"
+        f"**{finding.symptom}** Questions: {names}. Thread: {finding.thread or '—'}.{code}\n\n"
         f"    {Path(program).name} {finding.run}".rstrip()
         + f"{served}\n"
         f"    prints {finding.prints}\n"

@@ -158,6 +158,7 @@ def judge(name: str, places: Results, options: list[str], asked: int) -> bool:
             f"{name}: {peer.wire} = {peer.target}" if peer.wire else f"{name} = {peer.target}",
         ),
         *("--json", str(results), "--timeout", TIMEOUT_S),
+        *(("--losses", peer.losses) if peer.losses else ()),
         *options,
     ]
     started, cpu = time.monotonic(), cpu_seconds()

@@ -18,7 +18,7 @@ from openai import AsyncOpenAI
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from ag_ui_client import next_messages, tools_of
+from ag_ui_client import first_of, messages_of, next_messages, send, tools_of
 
 VERSION_OF = "ag-ui-adk"
 PROVIDERS = ("gemini-api", "vertex-ai", "interactions", "openai-compat", "openai", "anthropic")
@@ -33,7 +33,11 @@ async def events(at):
 
 
 async def converse(at):
-    adapter, thread, sent = _adapter(at), f"thread-{next(THREADS)}", _prompt(at)
+    adapter, thread = _adapter(at), f"thread-{next(THREADS)}"
+    if at.turns == 1:
+        await send(adapter.run(_asked(at, thread, messages_of(at))))
+        return
+    sent = first_of(at)
     first = [event async for event in adapter.run(_asked(at, thread, sent))]
     async for _ in adapter.run(_asked(at, thread, next_messages(sent, first, at))):
         pass
@@ -75,7 +79,7 @@ def _model(at):
             return Gemini(model=at.model, base_url=at.base_url, use_interactions_api=True)
         case "openai-compat":
             return OpenAILlm(model=at.model, client=_openai(f"{at.base_url}/v1beta/openai"))
-        case "openai" if "/responses" in at.exchange.request.url:
+        case "openai" if "/responses" in _url(at):
             client, reasoning = _openai(f"{at.base_url}/v1"), {"summary": "auto"}
             return OpenAIResponsesLlm(model=at.model, client=client, reasoning=reasoning)
         case "openai":
@@ -84,6 +88,11 @@ def _model(at):
             client = AsyncAnthropic(api_key="none", base_url=at.base_url, max_retries=0)
             return AnthropicLlm(model=at.model, client=client)
     return Gemini(model=at.model, base_url=at.base_url)
+
+
+def _url(at):
+    """The URL of the recorded request; a question has none, and is asked over Chat Completions."""
+    return at.exchange.request.url if at.exchange.request else ""
 
 
 def _openai(address):

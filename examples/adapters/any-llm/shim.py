@@ -13,6 +13,7 @@ from chat_client import first_of, messages_of, options_of
 from harness.facts import Call, Finish, Text, Thought, Usage
 
 VERSION_OF = "any-llm-sdk"
+PROVIDERS = ("gemini-api", "vertex-ai")
 
 
 def replay(at):

@@ -13,6 +13,7 @@ from genai_client import config_of, contents_of
 from harness.facts import Call, Error, Finish, Text, Thought, Usage
 
 VERSION_OF = "google-adk"
+PROVIDERS = ("gemini-api", "vertex-ai")
 
 
 async def replay(at):

@@ -13,6 +13,7 @@ from genai_client import config_of, contents_of
 from harness.facts import Call, Finish, Text, Thought, Usage
 
 VERSION_OF = "google-genai"
+PROVIDERS = ("gemini-api", "vertex-ai")
 
 
 def replay(at):

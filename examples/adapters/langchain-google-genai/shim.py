@@ -16,6 +16,7 @@ from langchain_google_genai import ChatGoogleGenerativeAI
 from harness.facts import Call, Finish, Text, Thought, Usage
 
 VERSION_OF = "langchain-google-genai"
+PROVIDERS = ("gemini-api", "vertex-ai")
 CHOICES = {"required": "any", "auto": "auto", "none": "none"}
 SIGNATURES = "__gemini_function_call_thought_signatures__"
 
@@ -157,6 +158,7 @@ def _ask(at, messages):
         {re.sub("[A-Z]", _lower, name): value}
         for tool in at.server_tools
         for name, value in tool.items()
+        if name != "retrieval"
     ]
     choice = at.choice
     name = choice["name"] if isinstance(choice, dict) else CHOICES.get(choice)

@@ -16,6 +16,7 @@ from llm_gemini import GeminiPro
 from harness.facts import Call, Finish, Text, Thought, Usage
 
 VERSION_OF = "llm-gemini"
+PROVIDERS = ("gemini-api", "vertex-ai")
 _send = httpx.HTTPTransport.handle_request
 
 

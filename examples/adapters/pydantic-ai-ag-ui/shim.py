@@ -1,5 +1,6 @@
 """pydantic-ai's AG-UI adapter, with the tools of the client, which nobody runs."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from ag_ui_client import next_messages, tools_of
+from ag_ui_client import first_of, messages_of, next_messages, send, tools_of
 
 from harness import replay
 
@@ -38,7 +39,10 @@ SERVER_TOOLS = {
 }
 if hasattr(native_tools, "AdvisorTool"):  # since version 2
     SERVER_TOOLS["advisor"] = NativeTool(native_tools.AdvisorTool(model="claude-opus-5"))
-COUNTS = {"include_usage": True} if hasattr(AGUIAdapter, "include_usage") else {}  # since version 2
+OPTIONS = (
+    {"include_usage": True} if hasattr(AGUIAdapter, "include_usage") else {}
+)  # since version 2
+OPTIONS["manage_system_prompt"] = "client"
 GOOGLE_THOUGHTS = {"extra_body": {"google": {"thinking_config": {"include_thoughts": True}}}}
 
 
@@ -49,9 +53,15 @@ async def events(at):
 
 
 async def converse(at):
-    sent = _prompt(at)
+    if at.turns == 1:
+        await send(_adapter(at, messages_of(at)).run_stream())
+        return
+    sent, stored = first_of(at), at.stored
     first = [event async for event in _adapter(at, sent).run_stream()]
-    async for _ in _adapter(at, next_messages(sent, first, at)).run_stream():
+    following = next_messages(sent, first, at)
+    if stored:
+        following = json.loads(json.dumps(following))
+    async for _ in _adapter(at, following).run_stream():
         pass
 
 
@@ -71,7 +81,7 @@ def _adapter(at, messages):
     )
     model, settings = _model(at)
     agent = Agent(model, model_settings=settings, retries=0, capabilities=_capabilities(at))
-    return AGUIAdapter(agent=agent, run_input=asked, **COUNTS)
+    return AGUIAdapter(agent=agent, run_input=asked, **OPTIONS)
 
 
 def _model(at):
@@ -81,7 +91,7 @@ def _model(at):
             address = f"{at.base_url}/v1beta/openai"
             settings = OpenAIChatModelSettings(extra_body=GOOGLE_THOUGHTS)
             return OpenAIChatModel(at.model, provider=_openai(address)), settings
-        case "openai" if "/responses" in at.exchange.request.url:
+        case "openai" if "/responses" in _url(at):
             settings = OpenAIResponsesModelSettings(openai_reasoning_summary="auto")
             return OpenAIResponsesModel(at.model, provider=_openai(f"{at.base_url}/v1")), settings
         case "openai":
@@ -99,11 +109,16 @@ def _capabilities(at):
     """The server tools that an answer of Claude calls: the model ignores tools that the request
     does not have.
     """
-    if at.exchange.provider != "anthropic":
+    if at.exchange.provider != "anthropic" or at.exchange.request is None:
         return []
     events = replay(at.exchange, layer="events")
     ran = {event.get("name") or event["kind"] for event in events}
     return [capability for name, capability in SERVER_TOOLS.items() if name in ran]
+
+
+def _url(at):
+    """The URL of the recorded request; a question has none, and is asked over Chat Completions."""
+    return at.exchange.request.url if at.exchange.request else ""
 
 
 def _openai(address):

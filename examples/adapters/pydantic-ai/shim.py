@@ -30,6 +30,7 @@ from pydantic_ai.tools import ToolDefinition
 from harness.facts import Call, Finish, Text, Thought, Usage
 
 VERSION_OF = "pydantic-ai-slim"
+PROVIDERS = ("gemini-api", "vertex-ai")
 URLS = {"image": ImageUrl, "audio": AudioUrl, "video": VideoUrl, "file": DocumentUrl}
 SERVER_TOOLS = {
     "googleSearch": WebSearchTool,
