@@ -66,8 +66,7 @@ def tools_of(at):
         tool.name: Tool(name=tool.name, description=tool.description, parameters=tool.parameters)
         for tool in at.tools
     }
-    recorded = at.exchange.request is not None  # without a request, at.tools has the called tools
-    for event in replay(at.exchange, layer="events") if recorded else ():
+    for event in replay(at.exchange, layer="events") if at.exchange.reads else ():
         if event["kind"] == "call_start" and event["name"]:
             tools.setdefault(event["name"], Tool(name=event["name"], description="", parameters={}))
     return [*tools.values()]

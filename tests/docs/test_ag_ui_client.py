@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import pytest
-from ag_ui.core import Event, UserMessage
+from ag_ui.core import Event, RunAgentInput
 from pydantic import TypeAdapter
 
 from harness.facts import Call
@@ -62,9 +62,8 @@ def result_of(call: Call) -> str:
 def next_messages(client: ModuleType, *events: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages after the user's, in the run after these events."""
     at = SimpleNamespace(result=result_of, say="Go on.")
-    sent = [UserMessage(id="u", content="Hi")]
     messages: list[dict[str, Any]] = client.next_messages(
-        sent, [*map(EVENT.validate_python, events)], at
+        [HI], [*map(EVENT.validate_python, events)], at
     )
     assert messages[0] == HI
     return messages[1:]
@@ -194,3 +193,65 @@ def test_the_tools_are_those_of_the_recording_and_of_its_calls(client: ModuleTyp
         ("get_weather", "Weather.", {"type": "object"}),
         ("read_clock", "", {}),
     ]
+
+
+def skip(reason: str) -> NoReturn:
+    raise ValueError(reason)
+
+
+def asked(client: ModuleType, *messages: dict[str, Any], system: str = "") -> list[dict[str, Any]]:
+    """The messages of a question, without their ids; the protocol has their form."""
+    at = SimpleNamespace(stream=True, messages=messages, system=system, skip=skip)
+    at.exchange = SimpleNamespace(provider="gemini-api")
+    made: list[dict[str, Any]] = client.messages_of(at)
+    RunAgentInput.model_validate({"thread_id": "t", "run_id": "r", "messages": made, "tools": []})
+    return [{name: value for name, value in each.items() if name != "id"} for each in made]
+
+
+def test_the_messages_of_a_question(client: ModuleType) -> None:
+    call = {"id": "c", "name": "f", "arguments": {"n": 1}}
+    image = {"image": {"type": "image/png", "data": "AAAA"}}
+    results = [
+        {"call": "c", "name": "f", "value": {"n": 1}},
+        {"call": "d", "name": "f", "value": "no", "failed": True},
+        {"call": "e", "name": "f", "parts": ["a", image]},
+    ]
+    source = {"type": "data", "value": "AAAA", "mimeType": "image/png"}
+    parts = [{"type": "text", "text": "a"}, {"type": "image", "source": source}]
+    assert asked(
+        client,
+        {"user": ["a", image]},
+        {"model": [{"thought": "Hm."}, "b", {"call": call}]},
+        {"results": results},
+        {"system": "Brief."},
+        system="You help.",
+    ) == [
+        {"role": "system", "content": "You help."},
+        {"role": "user", "content": parts},
+        {"role": "reasoning", "content": "Hm."},
+        {"role": "assistant", "content": "b", "toolCalls": [sent_call("c", '{"n": 1}')]},
+        {"role": "tool", "toolCallId": "c", "content": '{"n": 1}'},
+        {"role": "tool", "toolCallId": "d", "content": "no", "error": "no"},
+        {"role": "tool", "toolCallId": "e", "content": parts},
+        {"role": "system", "content": "Brief."},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ({"call": {"id": "c", "name": "f", "arguments": {}, "signature": "QUJD"}}, "signatures"),
+        ({"thought": "Hm.", "signature": "QUJD"}, "signatures"),
+    ],
+)
+def test_a_signature_of_a_question_is_not_asked(
+    client: ModuleType, part: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        asked(client, {"model": [part]})
+
+
+def test_a_detail_of_a_medium_is_not_asked(client: ModuleType) -> None:
+    medium = {"image": {"type": "image/png", "data": "AAAA", "detail": "high"}}
+    with pytest.raises(ValueError, match="no resolution"):
+        asked(client, {"user": [medium]})
