@@ -3,7 +3,8 @@
 usage: findings.py RESULTS.json…
 
 ``docs/findings.md`` has a line for each adapter, ``docs/findings`` a page for each. The file
-``findings.yaml`` has the findings: the first finding that fits explains a red. The script also
+``findings.yaml`` has the findings: the first finding that fits explains a red. A second
+request that the API refuses is of the finding of another red of that request. The script also
 lists findings that fit no red, cells whose adapter could not be judged and that no finding
 explains, known defects that are not seen and have no reason, and findings without a program and
 without a reason for that. The exit status is 1 if anything is listed.
@@ -24,7 +25,7 @@ from typing import Any, Final, get_args
 import yaml
 from peers import HERE, PEERS, ROOT, newest
 
-from harness.facts import RUN, error_finding
+from harness.facts import ACCEPTED, RUN, error_finding
 from harness.facts import Finding as Red
 from harness.judging.aspect_run import JudgedCuts
 from harness.judging.judge_results import AdapterResults, decode_results
@@ -170,10 +171,14 @@ def main(paths: Sequence[str]) -> int:
     adapters = [adapter for adapter, _ in read]
     findings, threads, accepted, known, prototype, entries = read_findings()
     unexplained = []
+    of_cell: dict[tuple[str, str, bool], Finding] = {}
     for adapter, cell, red, second_turn in reds(adapters):
         fitting = (entry for entry in findings if entry.fits(adapter.name, cell, red, second_turn))
-        if finding := next(fitting, None):
+        key = adapter.name, cell.place, second_turn
+        refused = of_cell.get(key) if second_turn and red.subject == ACCEPTED else None
+        if finding := next(fitting, refused):
             finding.shown.append((adapter, cell, red))
+            of_cell.setdefault(key, finding)
         else:
             turn = " second turn" if second_turn else ""
             sentence = red.sentence if red.subject != RUN else f"error: {cell.reason}"

@@ -177,6 +177,31 @@ def test_the_page_has_each_finding_and_unexplained_reds_are_listed(
     assert "    reproduce.py, answer gemini-api/a:1\n" in page
 
 
+def test_a_refused_second_request_is_of_the_finding_of_another_red(
+    script: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    refused = Finding("accepted", "wrong", "refused", [{"rule": "content-empty", "message": "no"}])
+    both = with_findings(cell(), Finding("text", "lost", "text"), refused)
+    alone = with_findings(cell(exchange=2), refused)
+    shop = replace(OTHER, name="shop", cells=(both,), second_turn=(both, alone))
+    (tmp_path / "shop.json").write_bytes(encode_results(JudgeResults((shop,))))
+    entries = [
+        script.Finding(["shop"], "It is gone.", aspects=["text"], second_turn=turn, no_program="-")
+        for turn in (False, True)
+    ]
+    monkeypatch.setattr(script, "DOCS", tmp_path)
+    monkeypatch.setattr(script, "read_findings", lambda: [entries, {}, {}, {}, {}, {}])
+    assert script.main([str(tmp_path / "shop.json")]) == 1
+    listed = [line.partition(" wrong")[0] for line in capsys.readouterr().out.splitlines()[:-1]]
+    assert listed == [
+        "shop gemini-api/a:1 accepted",
+        "shop gemini-api/a:2 second turn accepted",
+    ]
+
+
 def test_an_error_of_a_cell_is_explained_only_by_its_words(script: ModuleType) -> None:
     red = error_finding("it raised Error: input was missing")
     assert not script.Finding(["shop"], "Broken.").fits("shop", cell(), red, True)
