@@ -71,7 +71,9 @@ class Finding:
 
 @dataclass
 class Asked:
-    """An adapter with its findings. ``program``: the program that shows them."""
+    """An adapter with its findings; a previous version has only those that the newest does not
+    have. ``program``: the program that shows them.
+    """
 
     adapter: str
     version: str
@@ -100,7 +102,7 @@ def page(adapters: Sequence[Asked]) -> str:
     parts = [HEAD.format(clean=clean, answer="gemini-api/unified-llm-attractor:1")]
     for adapter in adapters:
         if adapter.findings:
-            parts.append(f"## {adapter.adapter} {adapter.version}\n\n{adapter.day}.\n")
+            parts.append(f"## {newest(adapter.adapter)} {adapter.version}\n\n{adapter.day}.\n")
             parts += (_entry(adapter, finding) for finding in adapter.findings)
             path = HERE / adapter.program
             code = indent(path.read_text(encoding="utf-8"), "    ")
@@ -122,15 +124,18 @@ def _entry(adapter: Asked, finding: Finding) -> str:
     )
 
 
-def compare(asked: Asked, results: AdapterResults) -> Iterator[str]:
-    """A line for each red that no finding explains, and for each finding that explains none."""
+def compare(asked: Asked, results: AdapterResults, others: Sequence[Finding] = ()) -> Iterator[str]:
+    """A line for each red that no finding explains, and for each finding that explains none.
+    ``others``: the findings of the newest version, which a previous one need not have.
+    """
     used: list[Finding] = []
     for row in results.questions:
         if row.verdict != "failed" or "/" in row.case:
             continue
         for red in row.red_findings:
             words = f"{red.subject} {red.verdict} {red.word}".strip()
-            finding = next((e for e in asked.findings if e.explains(row.question, words)), None)
+            known = (*asked.findings, *others)
+            finding = next((each for each in known if each.explains(row.question, words)), None)
             if finding is None:
                 yield f"{asked.adapter} {row.case}: {words}: {red.sentence[:200]}"
             else:
@@ -148,8 +153,9 @@ def main(paths: Sequence[str]) -> int:
     lines: list[str] = []
     for path in paths:
         for results in decode_results(Path(path).read_bytes(), path).adapters:
-            name = newest(results.name)
-            lines += compare(by_name.get(name, Asked(name, "", "")), results)
+            name, last = results.name, newest(results.name)
+            others = by_name[last].findings if name != last and last in by_name else ()
+            lines += compare(by_name.get(name, Asked(name, "", "")), results, others)
     print("\n".join([*lines, f"{PAGE}: {sum(len(each.findings) for each in adapters)} findings"]))
     return 1 if lines else 0
 

@@ -58,3 +58,5 @@ def test_a_red_without_a_finding_and_a_finding_without_a_red_are_listed(
     assert lines(seen) == []
     assert lines(seen, unseen) == ["shop: not seen: Zeros are dropped."]
     assert lines()[0].startswith("shop schema-enums: schema lost const: ")
+    previous = script.Asked("shop-1", "0", "")
+    assert list(script.compare(previous, results, [seen, unseen])) == []

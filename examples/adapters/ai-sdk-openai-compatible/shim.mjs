@@ -29,9 +29,12 @@ function asked(at) {
   };
 }
 
-function outputOf({ output }) {
+function outputOf(at) {
+  const { output } = at;
   if (!output) return {};
-  return { output: output.schema ? Output.object({ schema: jsonSchema(output.schema), name: output.name }) : Output.json() };
+  if (Output.json) return { output: output.schema ? Output.object({ schema: jsonSchema(output.schema), name: output.name }) : Output.json() };
+  if (!output.schema) at.skip('it has no JSON without a schema'); // before version 6 of the AI SDK
+  return { experimental_output: Output.object({ schema: jsonSchema(output.schema) }) };
 }
 
 async function replay(at, say) {

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 from autogen_core import FunctionCall, Image
@@ -152,6 +153,8 @@ async def _ask(at, messages):
     extra["reasoning_effort"] = at.thinking.get("effort")
     extra = {name: value for name, value in extra.items() if value is not None}
     if google := google_of(at):
+        if version("autogen-ext") < "0.7":
+            at.skip("it has no place for values of Google")
         extra["extra_body"] = {"extra_body": {"google": google}}
     asked = {"tools": tools, "extra_create_args": extra}
     choice = at.choice

@@ -123,10 +123,11 @@ def _conversation(at):
         return response
 
     httpx.HTTPTransport.handle_request = send
+    thinks = not at.model.startswith("gemini-2.0")  # as the plugin registers its models
     model = GeminiPro(
         at.model,
-        can_thinking_budget=True,
-        thinking_levels=["minimal", "low", "medium", "high"],
+        can_thinking_budget=thinks,
+        thinking_levels=["minimal", "low", "medium", "high"] if thinks else None,
         can_schema=True,
     )
     return model.conversation()
