@@ -126,9 +126,7 @@ def test_the_stored_history_of_a_gateway_is_that_of_its_client(
     item = JudgedExchange(name, 1, load(ROOT / "cassettes" / f"{name}.yaml").exchanges[0])
     with gateway(answer) as (url, _):
         adapter = adapter_of_target(f"gateway gemini: {url}", tmp_path, {}, timeout=20, guest=False)
-        [result] = judge_questions(
-            [QuestionItem(question, "gemini-api", True, 1, item)], adapter, {}
-        )
+        [result] = run_plan([QuestionItem(question, "gemini-api", True, 1, item)], [adapter])
 
     assert {finding.subject for finding in result.red_findings} == reds
     assert "text" in result.aspects
