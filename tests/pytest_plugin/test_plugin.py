@@ -324,3 +324,16 @@ def test_an_unreadable_features_file_is_reported_once(project: pytest.Pytester) 
     assert [line for line in result.outlines if line.startswith("not read: ")] == [
         "not read: specs/features.yaml:2: features must be a list, not the number 7"
     ]
+
+
+@pytest.mark.parametrize("code", ["", "NAMES = [f'gemini-api/{name}' for name in 'ab']\n"])
+def test_a_strict_run_fails_for_a_cassette_that_is_known_to_be_unused(
+    project: pytest.Pytester, code: str
+) -> None:
+    text = (project.path / "cassettes/gemini-api/hello.yaml").read_text(encoding="utf-8")
+    write(project, "cassettes/gemini-api/other.yaml", text)
+    write(project, "shop.py", code)
+    result = run(project, "--harness-strict")
+    assert (result.ret == 0) == bool(code)
+    named = "unused: nothing names the cassette gemini-api/other" in result.stdout.lines
+    assert named == (not code)

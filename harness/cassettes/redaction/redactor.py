@@ -24,9 +24,8 @@ import msgspec
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 from harness.stream.printable import plural
 
-from .named_values import NamedValues, Replacement
+from .named_values import JSON, NamedValues, Replacement
 from .names import KEPT_HEADERS, URL_HEADERS
-from .notations import JSON
 from .placeholders import REDACTED, is_placeholder
 from .readings import merged, unquote
 
