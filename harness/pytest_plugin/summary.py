@@ -51,8 +51,8 @@ def unshown(rows: Collection[Row]) -> list[str]:
 
 def unused(config: pytest.Config) -> list[str]:
     """Return a sentence for each cassette and exchange that is known to be unused."""
-    candidates = unused_of(project_of(config), config.rootpath)
-    return [unused.sentence for unused in candidates if not unused.computed]
+    unused = unused_of(project_of(config), config.rootpath)
+    return [each.sentence for each in unused if not each.computed]
 
 
 def is_whole(session: pytest.Session) -> bool:
