@@ -24,7 +24,7 @@ from harness.judging.judge import NormalizedOnce
 from harness.recording.relay import relay
 from harness.recording.tape import Tape
 from tests.recording.clients import EVENTS, PATH, part_of, wait_for
-from tests.recording.test_part_file import RECORDS as RECORDS_ONCE
+from tests.recording.test_parallel_journals import RECORDS as RECORDS_ONCE
 from tests.security.hostile_answers import block, sends
 from tests.security.test_hostile_providers import PATIENCE_S, through
 from tests.security.test_hostile_providers import block as ask
