@@ -124,7 +124,7 @@ test-install: $(REPORT) ## install only the package, as a user does, run the spe
 wires: $(READY) ## list what the types of the newest SDKs have and the readers do not know; tests/wires/accepted.yaml has the accepted gaps (needs npm)
 	rm -rf build/wires && mkdir -p build/wires
 	$(UV) --target build/wires/python --no-deps google-genai anthropic openai
-	npm install --silent --ignore-scripts --no-audit --no-fund --prefix build/wires @google/genai@latest
+	npm install --silent --ignore-scripts --no-audit --no-fund --prefix build/wires @google/genai@latest @anthropic-ai/sdk@latest openai@latest
 	PYTHONPATH=build/wires/python $(BIN)/python -m tests.wires --npm build/wires/node_modules
 
 request-fields: $(READY) ## write the published fields of requests and the types of their values, from Google's discovery documents and packages

@@ -14,6 +14,7 @@ from harness.judging.reading import Reading
 from harness.providers import PROVIDERS
 from harness.proving.second_reader import compare_readers
 from harness.stream.exchange import Exchange
+from harness.stream.websocket import SWITCHED, Message, write_message
 from tests.readers import READERS
 
 from .shapes import Sample, samples
@@ -70,5 +71,9 @@ def _outcomes(provider: str, root: Root, sample: Sample) -> Iterator[str]:
 
 
 def _exchange(provider: str, messages: Iterable[Any]) -> Exchange:
-    body = b"".join(b"data: " + json.dumps(message).encode() + b"\n\n" for message in messages)
+    texts = [json.dumps(message).encode() for message in messages]
+    if provider == "live":
+        body = b"".join(write_message(Message("server", text)) for text in texts)
+        return Exchange(None, SWITCHED, {}, ((None, body),), provider=provider, generates=True)
+    body = b"".join(b"data: " + text + b"\n\n" for text in texts)
     return Exchange(None, 200, {}, ((None, body),), provider=provider, generates=True)

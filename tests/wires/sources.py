@@ -58,8 +58,13 @@ def _node(package: str) -> str | None:
     return f"{package} {json.loads(manifest.read_text(encoding='utf-8'))['version']} (Node)"
 
 
-def _declarations(package: str, file: str) -> Declarations:
-    return Declarations((NODE_MODULES / package / file).read_text(encoding="utf-8"))
+def _declarations(package: str, file: str, *, is_module: bool = False) -> Declarations:
+    text = (NODE_MODULES / package / file).read_text(encoding="utf-8")
+    return Declarations(text, is_module=is_module)
+
+
+def _module(package: str, name: str) -> Declarations:
+    return _declarations(package, f"resources/{name}.d.ts", is_module=True)
 
 
 # ---------------------------------------------------------------- generateContent
@@ -257,6 +262,11 @@ def _anthropic_python() -> Iterator[Root]:
     yield Root(shape_of(types.BetaRawMessageStreamEvent), _message_event)
 
 
+def _anthropic_node() -> Iterator[Root]:
+    declared = _module("@anthropic-ai/sdk", "beta/messages/messages")
+    yield Root(declared.shape("BetaRawMessageStreamEvent"), _message_event)
+
+
 # ---------------------------------------------------------------- Responses
 
 _RESPONSE = {"id": "resp_a", "object": "response", "model": "m", "output": []}
@@ -322,6 +332,7 @@ OPENAI_BESIDE: Beside = {
     },
     "Part": {"text": "a"},
     "PartReasoningText": {"text": "a"},
+    "ReasoningText": {"text": "a"},
     "ResponseShellCallCommandAddedEvent": {"output_index": 0, "command": ""},
     "ResponseShellCallOutputContentDeltaEvent": {"output_index": 0, "delta": {"stdout": "a"}},
     "ResponseShellCallOutputContentDoneEvent": {"output_index": 0, "output": []},
@@ -359,6 +370,11 @@ def _responses_python() -> Iterator[Root]:
     yield Root(shape_of(types.ResponseStreamEvent), _response_event)
 
 
+def _responses_node() -> Iterator[Root]:
+    declared = _module("openai", "responses/responses")
+    yield Root(declared.shape("ResponseStreamEvent"), _response_event)
+
+
 # ---------------------------------------------------------------- Chat Completions
 
 _PIECE = {"id": "chatcmpl-a", "object": "chat.completion.chunk", "created": 1, "model": "m"}
@@ -366,6 +382,8 @@ CHAT_BESIDE: Beside = {
     "ChatCompletionChunk": {**_PIECE, "choices": []},
     "Choice": {"index": 0, "delta": {"content": "a"}, "finish_reason": None},
     "ChoiceDelta": {"content": "a"},
+    "Delta": {"content": "a"},
+    "ToolCall": {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}},
     "ChoiceDeltaToolCall": {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}},
 }
 
@@ -378,6 +396,37 @@ def _piece(value: Json) -> Stream:
 def _chat_python() -> Iterator[Root]:
     types = import_module("openai.types.chat")
     yield Root(shape_of(types.ChatCompletionChunk), _piece)
+
+
+def _chat_node() -> Iterator[Root]:
+    declared = _module("openai", "chat/completions/completions")
+    yield Root(declared.shape("ChatCompletionChunk"), _piece)
+
+
+# ---------------------------------------------------------------- Live
+
+LIVE_BESIDE: Beside = {
+    **GEMINI_BESIDE,
+    "LiveServerContent": {"turnComplete": True},
+    "LiveServerToolCall": {"functionCalls": [{"name": "f"}]},
+}
+
+
+def session(value: Json) -> Stream:
+    match value:
+        case {"serverContent": {"turnComplete": True}}:
+            return [value]
+    return [*([value] if value else []), {"serverContent": {"turnComplete": True}}]
+
+
+def _live_python() -> Iterator[Root]:
+    types = import_module("google.genai.types")
+    yield Root(shape_of(types.LiveServerMessage), session)
+
+
+def _live_node() -> Iterator[Root]:
+    declared = _declarations("@google/genai", "dist/genai.d.ts")
+    yield Root(declared.shape("LiveServerMessage"), session)
 
 
 # ---------------------------------------------------------------- the table
@@ -426,6 +475,21 @@ SOURCES: tuple[Source, ...] = (
         _interactions_node,
         INTERACTIONS_BESIDE,
     ),
+    Source(
+        "@anthropic-ai/sdk",
+        "anthropic",
+        lambda: _node("@anthropic-ai/sdk"),
+        _anthropic_node,
+        ANTHROPIC_BESIDE,
+    ),
+    Source(
+        "openai responses (Node)", "openai", lambda: _node("openai"), _responses_node, OPENAI_BESIDE
+    ),
+    Source("openai chat (Node)", "openai", lambda: _node("openai"), _chat_node, CHAT_BESIDE),
+    Source(
+        "google-genai live", "live", lambda: _installed("google-genai"), _live_python, LIVE_BESIDE
+    ),
+    Source("@google/genai live", "live", lambda: _node("@google/genai"), _live_node, LIVE_BESIDE),
 )
 """A new SDK is one row, and the functions that it names."""
 

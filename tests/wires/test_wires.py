@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, Optional
 import pytest
 from pydantic import BaseModel, Field
 
-from .probe import Gap
+from .probe import Gap, gaps
 from .python_types import shape_of
 from .report import compare, read_lock
-from .shapes import Sample, samples
-from .sources import SOURCES, Root, Source
+from .shapes import Object, Sample, Scalar, Words, samples
+from .sources import LIVE_BESIDE, SOURCES, Root, Source, session
 from .typescript import Declarations
 
 
@@ -122,6 +122,45 @@ def planted(version: str | None = "sdk 1.0 (Python)") -> Source:
         return iter([Root(shape_of(Candidate), lambda value: [{"candidates": [value]}])])
 
     return Source("sdk", "gemini-api", lambda: version, roots, {})
+
+
+MODULE = Declarations(
+    """
+import * as Shared from "./shared.js";
+export type Alias = Shared.Alias;
+export interface Piece extends Other.Piece {
+    kind: 'piece';
+    part?: Piece.Part | null;
+    usage?: Shared.Usage | null;
+}
+export declare namespace Piece {
+    interface Part {
+        text?: string | null;
+    }
+}
+""",
+    is_module=True,
+)
+
+
+def test_the_types_of_a_module_and_of_its_namespaces_have_samples() -> None:
+    labels = [sample.label for sample in samples(MODULE.shape("Piece"))]
+    assert labels == ["Piece", "Part.text", "Piece.usage"]
+    assert MODULE.shape("Alias") == Scalar("x1")
+
+
+def test_what_the_live_reader_does_not_know_is_listed() -> None:
+    ended = Words("Reason", ("UNSAFE_PROMPT_FOR_IMAGE_GENERATION", "DREAM"))
+    fields = {"turnComplete": Words("Done", ("x",)), "turnCompleteReason": ended}
+    content = Object("LiveServerContent", lambda: {**fields, "dream": Scalar("x1")})
+    message = Object("LiveServerMessage", lambda: {"serverContent": content})
+    found, _ = gaps(
+        Source("sdk", "live", lambda: "1", lambda: iter([Root(message, session)]), LIVE_BESIDE)
+    )
+    unknown = {(gap.outcome, gap.label) for gap in found}
+    assert ("other", "Reason=DREAM") in unknown
+    assert ("unknown", "LiveServerContent.dream") in unknown
+    assert not {label for _, label in unknown if "UNSAFE" in label}
 
 
 def test_what_the_reader_does_not_know_is_listed() -> None:

@@ -9,10 +9,10 @@ from dataclasses import replace
 from .shapes import Choice, ListOf, MapOf, Object, Scalar, Shape, Words
 
 _COMMENT = re.compile(r"/\*.*?\*/|(?m:^)[ \t]*//[^\n]*", re.DOTALL)
-_DECLARED = re.compile(
-    r"^(?:export )?declare (?:abstract )?(type|interface|class|enum) (\w+\$?)([^={;]*)(=?)\s*",
-    re.MULTILINE,
-)
+_KINDS = r"(type|interface|class|enum) (\w+\$?)([^={;]*)(=?)\s*"
+_DECLARED = re.compile(rf"^(?:export )?declare (?:abstract )?{_KINDS}", re.MULTILINE)
+_EXPORTED = re.compile(rf"^ *(?:export )?(?:declare )?(?:abstract )?{_KINDS}", re.MULTILINE)
+"""Also the types in namespaces, and those that a module exports; of several with one name, the last."""
 _MEMBER = re.compile(r"\s*(?:readonly )?[\"']?(\w+)[\"']?\??:\s*", re.DOTALL)
 _ENUM = re.compile(r'\w+ = "([^"]*)"')
 _EXTENDS = re.compile(r"extends ([\w$]+)")
@@ -21,33 +21,45 @@ _OPEN, _CLOSE = "{[(<", "}])>"
 
 
 class Declarations:
-    """The top-level types of a declaration file, by name."""
+    """The top-level types of a declaration file, by name. ``is_module``: one of the modules of an
+    SDK, not a bundle of all.
+    """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, is_module: bool = False) -> None:
         self._text = _COMMENT.sub("", text)
-        self._places = {match[2]: match for match in _DECLARED.finditer(self._text)}
+        declared = _EXPORTED if is_module else _DECLARED
+        self._places = {match[2]: match for match in declared.finditer(self._text)}
         self._objects: dict[str, Object] = {}
+        self._open: set[str] = set()
+        """The names that are read: one that is an alias of its own name in another module is a text."""
 
     def shape(self, name: str, field: str = "") -> Shape:
         """The shape of a type. A type that is not in the file is a text. ``field``: the place of a
         list of words, which has no name of its own.
         """
         match = self._places.get(name)
-        if match is None:
+        if match is None or name in self._open:
             return Scalar("x1")
         kind, _, head, equals = match.groups()
         if kind == "enum":
             return Words(_plain(name), tuple(_ENUM.findall(self._until(match.end() + 1, "}"))))
         if kind == "type" and equals and not self._text.startswith("{", match.end()):
-            return self._read_type(self._until(match.end(), ";"), field or _plain(name))
+            self._open.add(name)
+            shape = self._read_type(self._until(match.end(), ";"), field or _plain(name))
+            self._open.remove(name)
+            return shape
         if name not in self._objects:
             base = _EXTENDS.search(head)
             end = match.end()
 
             def read() -> Mapping[str, Shape]:
-                inherited = self.shape(base[1]) if base else None
-                own = self._fields(self._until(end + 1, "}"), name)
-                return {**inherited.fields(), **own} if isinstance(inherited, Object) else own
+                fields: Mapping[str, Shape] = {}
+                if base and base[1] not in self._open:
+                    self._open.add(name)
+                    inherited = self.shape(base[1])
+                    fields = inherited.fields() if isinstance(inherited, Object) else {}
+                    self._open.remove(name)
+                return {**fields, **self._fields(self._until(end + 1, "}"), name)}
 
             self._objects[name] = Object(_plain(name), read)
         return self._objects[name]

@@ -51,7 +51,10 @@ _CONTENT: Final = {
     "interactionStatus": "status",
 }
 """The same of ``serverContent``."""
-_FILTERED: Final = ("PROHIBITED", "SAFETY", "BLOCKLIST", "CELEBRITY", "PROMINENT", "NCII", "MINORS")
+_FILTERED: Final = (
+    *("PROHIBITED", "SAFETY", "UNSAFE", "BLOCKLIST", "CELEBRITY", "PROMINENT", "NCII", "MINORS"),
+    "IDENTIFIABLE",
+)
 _READ: Final = frozenset({"serverContent", "toolCall", "usageMetadata"})
 _ANSWER: Final = frozenset({"modelTurn", "groundingMetadata", "urlContextMetadata"})
 
