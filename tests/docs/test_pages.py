@@ -31,9 +31,7 @@ GENERATED = [ROOT / "docs" / f"{name}.md" for name in ("threads", "findings", "r
 ELSEWHERE = [
     ROOT / "docs" / f"{name}.md"
     for name in (
-        *("decisions", "troubleshooting"),
-        "declared-losses",
-        *("dialect-anthropic-requests", "dialect-art-requests"),
+        *("troubleshooting", "declared-losses", "dialect-anthropic-requests"),
         "can-gemini-take-it",
     )
 ]

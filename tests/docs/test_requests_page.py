@@ -11,7 +11,8 @@ import pytest
 from harness.providers.interactions import request as interactions
 from harness.providers.openai_compat import request as compat
 
-TEXT = (Path(__file__).parents[2] / "docs" / "requests.md").read_text(encoding="utf-8")
+PAGE = Path(__file__).parents[2] / "docs" / "requests.md"
+TEXT = PAGE.read_text(encoding="utf-8").partition("## Requests of art")[0]
 ROWS = [
     [cell.strip() for cell in line.strip().strip("|").split("|")]
     for line in TEXT.partition("## Settings")[2].splitlines()
