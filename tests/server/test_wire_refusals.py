@@ -166,7 +166,7 @@ CHAT_CASES: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "role-unknown": (
         chat({"role": "critic", "content": "No."}),
         "Please use a valid role",
-        chat({**USER, "content": [{"type": "text", "text": "Hi"}]}),
+        chat({**USER, "content": [{"type": "text", "text": "Hi"}]}, {"role": "", "content": "a"}),
     ),
     "content-empty": (
         chat(USER, {"role": "assistant", "content": None}, USER),

@@ -21,8 +21,8 @@ def _roles(request: Asked) -> Iterator[Spot]:
     """Yield the roles that are not those of the user and the model."""
     system = ("developer",) if request.wire == "openai-compat" else ()
     for place, role in request.prompt.more.items():
-        is_named = role or request.wire not in GENERATE  # there an empty role is the user's
-        if _ROLE.fullmatch(place.removeprefix("request.")) and is_named and role not in system:
+        is_role = _ROLE.fullmatch(place.removeprefix("request."))
+        if is_role and (role or role is None) and role not in system:  # "" is the user's
             yield place, role
 
 

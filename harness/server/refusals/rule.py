@@ -86,7 +86,8 @@ class Asked:
     def contents(self) -> list[Content]:
         """The turns of the history; of a stored interaction also those before it."""
         previous = self.more("previous_interaction_id")
-        stored = self.given().interactions if previous else {}
+        # Without steps of its own, the request only gets the rest of the answer.
+        stored = self.given().interactions if previous and self.prompt.messages else {}
         return contents_of(self.prompt, self.wire, stored.get(str(previous), ()))
 
     @property
