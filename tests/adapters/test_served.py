@@ -121,6 +121,7 @@ def test_a_program_gets_the_same_as_a_line(tmp_path: Path) -> None:
         "results": ["result 1", "result 2"],
         "say": "Go on.",
         "cancel": False,
+        "script": None,
         "path": "/v1beta/models/gemini-x:streamGenerateContent",
         "server_tools": [],
     }
