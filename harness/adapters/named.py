@@ -357,6 +357,8 @@ class _Run:
         try:
             if reason := self._not_for(exchange):
                 return reason
+            if exchange.status == SWITCHED:
+                return "a session has no second turn"
             with self._offer(exchange, final=True) as offer:
                 assert offer is not None  # only adapters at a served address have a second turn
                 question = Question(exchange, options, offer.base_url, turn=2)

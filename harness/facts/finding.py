@@ -63,8 +63,6 @@ class Place(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     """The path of the value that a question asks for."""
     sent: str = ""
     """The path of the value, or of the node that should have it, in the body of a request."""
-    turn: int | None = None
-    """The number of a turn of a session, from 1."""
     cuts: str = ""
     """The cuts of the body that show the finding, if others do not; ``recorded`` if it is not there
     when the answer comes in one read.
@@ -88,6 +86,8 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     """A sentence of the comparison that has no values of the two sides."""
     word: str = ""
     """The kind of value in the request, as a declared loss names it in brackets: ``map``."""
+    turn: int | None = None
+    """The number of the turn of a session, from 1."""
 
     def __post_init__(self) -> None:
         if self.reason not in REASONS:
@@ -118,7 +118,7 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         sentence = _SENTENCES.vformat(REASONS[self.reason].sentence, (), _fields(self))
         if message := self.place.message:
             sentence = f"{sentence}; the next message of the wire is {message}"
-        if turn := self.place.turn:
+        if turn := self.turn:
             sentence = f"in turn {turn}: {sentence}" if sentence else f"in turn {turn}"
         cuts = self.place.cuts
         if cuts == RECORDED:

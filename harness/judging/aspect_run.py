@@ -297,8 +297,7 @@ def items_with_second_turn(
     """Return the whole answers, if the adapter has a second turn."""
     if adapter.second_request is None:
         return []
-    answers = (item for item in items if item.exchange.status != SWITCHED)
-    return [item for item in answers if goes_on(item)]
+    return [item for item in items if goes_on(item)]
 
 
 def plan_second_turns(

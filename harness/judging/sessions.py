@@ -253,8 +253,7 @@ def _add(findings: Findings, others: Mapping[Aspect, Finding], turn: int) -> Non
     for aspect, finding in others.items():
         known = findings.get(aspect)
         if known is None or _ORDER.index(finding.verdict) < _ORDER.index(known.verdict):
-            place = with_fields(finding.place, turn=turn)
-            findings[aspect] = with_fields(finding, place=place) if finding.reason else finding
+            findings[aspect] = with_fields(finding, turn=turn) if finding.reason else finding
 
 
 def _unasked(exchange: Exchange, played: PlayedSession, name: str) -> bool:
@@ -274,8 +273,8 @@ def _compare_transcripts(
         expected, got = " ".join(words.split()), " ".join(given.split())
         if expected != got:
             verdict: AspectVerdict = "lost" if _is_part(got, expected) else "wrong"
-            place = Place(turn=number if by_turn else None)
-            return Finding(aspect, verdict, "transcript", expected, got, place)
+            finding = Finding(aspect, verdict, "transcript", expected, got)
+            return with_fields(finding, turn=number) if by_turn else finding
     return Finding(aspect, "kept") if any(wire) else None
 
 
