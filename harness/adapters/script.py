@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPSConnection
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlsplit
 
@@ -63,6 +60,8 @@ class Script:
             yield step
 
     async def __aiter__(self) -> AsyncIterator[Step]:
+        import asyncio  # slow to import, and few commands need it
+
         while (step := await asyncio.to_thread(self._next)) is not None:
             yield step
 
@@ -79,6 +78,9 @@ class Script:
         return Step(given["kind"], given.get("text", ""), data, given.get("mime_type", ""), turns)
 
     def _get(self, path: str) -> Any:
+        import ssl  # these are slow to import, and few commands need them
+        from http.client import HTTPSConnection
+
         url = urlsplit(self.base_url)
         context = ssl.create_default_context(cafile=self.certificate)
         connection = HTTPSConnection(url.hostname or "", url.port, context=context)

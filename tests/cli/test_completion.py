@@ -46,6 +46,7 @@ def test_bash_completes_commands_options_and_choices(capsys: pytest.CaptureFixtu
     assert completed("harness judge --init ", capsys) == [
         "function",
         "client",
+        "live",
         "program",
         "gateway",
     ]
