@@ -139,7 +139,8 @@ def test_a_session_whose_messages_cannot_be_read_is_not_asked(tmp_path: Path) ->
     assert "is not base64" in transcript(adapter, damaged).skipped
 
 
-@pytest.mark.parametrize("messages", [10_000])
+@pytest.mark.slow
+@pytest.mark.parametrize("messages", [100_000])
 def test_a_session_with_many_messages_is_judged_in_time(messages: int, tmp_path: Path) -> None:
     empty = write_message(Message("server", b"{}")) * messages
     first, second, *rest = TWO_TURNS.reads
