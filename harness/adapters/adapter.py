@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from harness.dialects.dialect import RequestTranslator
-from harness.facts import DeclaredLoss, Facts, Transcript, json_of_fact, merged_facts
+from harness.facts import DeclaredLoss, Fact, Transcript, json_of_fact, merged_facts
 from harness.pipeline.replay import Layer, Normalized, Trace
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
@@ -164,8 +164,8 @@ class Adapter:
     run: Callable[[Exchange, RunOptions], Output]
     """Runs the adapter; may raise any exception."""
     layer: Layer = "payloads"
-    facts: Callable[[Output], Facts] | None = None
-    """Reads the facts of an answer; None if the meaning of the native events is unknown."""
+    facts: Callable[[Output], list[Fact]] | None = None
+    """Reads all facts of an answer; None if the meaning of the native events is unknown."""
     grammar: Grammar | None = None
     """None if the adapter has none."""
     request: RequestTranslator | None = None

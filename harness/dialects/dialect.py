@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Protocol
 
-from harness.facts import DeclaredLoss, Facts
+from harness.facts import DeclaredLoss, Fact
 from harness.stream.events import Event
 from harness.stream.generation import ToolOutcome
 from harness.stream.prompt import Prompt
@@ -293,8 +293,8 @@ class Dialect:
     """Makes the translator of one stream."""
     request: RequestTranslator | None
     """None if the event model has no requests."""
-    facts: Callable[[Sequence[Payload], Session], Facts]
-    """Reads the neutral account of an answer."""
+    facts: Callable[[Sequence[Payload], Session], Iterable[Fact]]
+    """Reads all facts of an answer."""
     losses: tuple[DeclaredLoss, ...]
     """The declared losses, each with its meaning."""
     order: Mapping[str, Mapping[str, str]]

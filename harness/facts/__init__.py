@@ -3,8 +3,9 @@ facts that an adapter states.
 """
 
 from .account import Facts, arguments_of
-from .aspects import ACCEPTED, ASPECTS, WireAnswer, judge_answer, merged_facts
+from .aspects import ACCEPTED, ASPECTS, judge_answer
 from .calls import NamedArguments, in_doubles, take_call
+from .conditions import Conditions
 from .fact import (
     Call,
     Cancelled,
@@ -48,8 +49,9 @@ from .losses import (
 from .native import NativeSearch, plain_base64
 from .order import Run
 from .slips import mended_calls
-from .statements import account_of_facts, facts_of_account
+from .stated import merged_facts
 from .transcript import Entry, Raised, Skipped, Transcript, skip
+from .view import View, counts_of
 
 __all__ = [
     "ACCEPTED",
@@ -66,6 +68,7 @@ __all__ = [
     "AspectVerdict",
     "Call",
     "Cancelled",
+    "Conditions",
     "DeclaredLoss",
     "Entry",
     "Error",
@@ -90,15 +93,14 @@ __all__ = [
     "Thought",
     "Transcript",
     "Usage",
-    "WireAnswer",
-    "account_of_facts",
+    "View",
     "arguments_of",
     "call_value",
     "check_fact",
+    "counts_of",
     "ends_in_call",
     "error_finding",
     "fact_of_json",
-    "facts_of_account",
     "finish_class",
     "in_doubles",
     "is_malformed",

@@ -17,6 +17,7 @@ from typing import Any, Final, get_args
 from harness.stream.json_codec import MAX_NESTING, Json
 from harness.stream.printable import short_json, shorten
 
+from .detail import Detail
 from .finish import FinishClass, finish_class
 
 MAX_VALUES: Final = 200_000
@@ -138,7 +139,7 @@ class Cancelled:
 
 
 OfSession = InputTranscript | OutputTranscript | Interrupted | Cancelled
-Fact = Text | Thought | Call | Finish | Usage | Error | Raw | Restart | OfSession
+Fact = Text | Thought | Call | Finish | Usage | Error | Raw | Restart | OfSession | Detail
 
 _CLASSES: Final = get_args(FinishClass)
 _KINDS: Final[dict[str, type[Any]]] = {

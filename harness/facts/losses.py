@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from .aspects import ACCEPTED, ASPECTS, WireAnswer
+from .account import Facts
+from .aspects import ACCEPTED, ASPECTS
+from .conditions import Conditions
 from .finding import DRAFTS_MISSING, Finding
 from .finish import finish_class
 
@@ -62,7 +64,7 @@ class DeclaredLoss:
     meaning: str = field(default="", compare=False)
     """Describes the loss in a report."""
 
-    def covers(self, aspect: str, answer: WireAnswer, finding: Finding) -> bool:
+    def covers(self, aspect: str, wire: Facts, asked: Conditions, finding: Finding) -> bool:
         """Return whether the loss of this aspect of this answer is declared. Where the ``finding``
         has the names of the lost calls, ``call:NAME`` covers no call of another name. A request
         is no answer: its rules are declared where it is judged.
@@ -73,7 +75,7 @@ class DeclaredLoss:
         if aspect == ACCEPTED:
             return False
         covered = {"*", aspect}
-        if aspect == "unfinished" and not answer.interrupted:
+        if aspect == "unfinished" and not asked.interrupted:
             covered.add("finish")
         if finding.reason == DRAFTS_MISSING:
             covered.add("media")
@@ -83,7 +85,7 @@ class DeclaredLoss:
                 return False
         if self.where == "tool_use":
             return self.aspect in covered and finding.reason == "tool-use-count"
-        return self.aspect in covered and (not self.where or self.where in _fulfilled(answer))
+        return self.aspect in covered and (not self.where or self.where in _fulfilled(wire, asked))
 
     def __str__(self) -> str:
         return self.aspect + (f"[{self.where}]" if self.where else "")
@@ -130,18 +132,18 @@ def _near_loss(item: str, aspects: tuple[str, ...]) -> str:
     return near[0] + (f"[{condition[0]}]" if bracket else "")
 
 
-def _fulfilled(answer: WireAnswer) -> set[str]:
-    """Return the conditions that an answer fulfils."""
-    facts = answer.facts
+def _fulfilled(facts: Facts, asked: Conditions) -> set[str]:
+    """Return the conditions of losses that an answer fulfils."""
+    is_blocked = facts.block_reason is not None
     holds = {
-        "failed": facts.errors or facts.invalid_calls or answer.blocked or answer.faulty,
+        "failed": facts.errors or facts.invalid_calls or is_blocked or asked.has_fault(facts),
         "call": facts.calls or facts.blocks,
         "block": facts.blocks,
         "damaged": facts.mended is not None,
     }
     names = {name for name, _ in facts.calls} | {name for _, name, _ in facts.blocks if name}
     return {
-        finish_class(answer.reason) or "none",
+        finish_class(facts.finish) or "none",
         *(name for name, fulfilled in holds.items() if fulfilled),
         *(f"call:{name}" for name in names),
     }

@@ -83,18 +83,18 @@ def find_separators(parts: Iterable[str], given: str) -> list[range]:
     return separators
 
 
-def leave_out(separators: Sequence[range], thoughts: str, events: Sequence[Given]) -> str:
-    """Return the thoughts of an adapter without the separators, and take these out of the numbers
-    of characters of its events.
-    """
-    kept = bytearray(b"\1" * len(thoughts))
+def leave_out(separators: Sequence[range], pieces: Sequence[str]) -> list[str]:
+    """Return the pieces of an adapter's thoughts without the separators in the joined thoughts."""
+    kept = bytearray(b"\1" * sum(map(len, pieces)))
     for place in separators:
         kept[place.start : place.stop] = bytes(len(place))
-    at = 0
-    for event in events:
-        start, at = at, at + event.thought
-        event.thought = sum(kept[start:at])
-    return "".join(compress(thoughts, kept))
+    left: list[str] = []
+    start = 0
+    for piece in pieces:
+        end = start + len(piece)
+        left.append("".join(compress(piece, kept[start:end])))
+        start = end
+    return left
 
 
 def find_misplaced(order: Sequence[Run], events: Sequence[Given]) -> Misplaced | None:

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from harness.stream.json_codec import Json
 
-from .account import Facts
 from .fact import Fact
 
 
@@ -84,8 +83,8 @@ class Transcript:
     """Whether all numbers of the adapter's language are doubles, which can't hold every integer."""
     asks_thoughts: bool = True
     """Whether the adapter can ask for thoughts."""
-    account: Facts | None = None
-    """The whole account of payloads whose event model is known, else None."""
+    is_complete: bool = False
+    """Whether the facts are all that the native events have, because their event model is known."""
     log: str = ""
     """The end of the text that the adapter wrote to stderr."""
 

@@ -20,7 +20,6 @@ from harness.facts import (
     Place,
     Raw,
     Transcript,
-    WireAnswer,
     error_finding,
     finish_class,
     in_doubles,
@@ -37,9 +36,9 @@ from harness.stream.websocket import SWITCHED
 from .accepted import judge_request
 from .aspects import (
     ExchangeJudgement,
+    conditions_of,
     judge_exchange,
     not_requested,
-    wire_answer,
 )
 from .attempts import attempts_after
 from .decide import decided, not_asked
@@ -128,7 +127,7 @@ class AnswerItem:
     def _judged(self, adapter: Adapter, recut: Exchange, cut: JudgedCuts) -> ExchangeRow:
         judgement = _judge(self.item, adapter, recut)
         transcript = judgement.transcript
-        if cut == "recorded" and transcript is not None and transcript.account is None:
+        if cut == "recorded" and transcript is not None and not transcript.is_complete:
             self.first_turns[self.item.place] = _outline(transcript)
         return _result(judgement, judgement.reading or self.item.reading)
 
@@ -372,12 +371,12 @@ class SecondTurnItem:
 
 def goes_on(item: JudgedExchange) -> bool:
     """Return whether the conversation continues after this answer."""
-    answer = wire_answer(item.reading, Transcript())
-    facts = answer.facts
-    whole = not (answer.faulty or answer.blocked or facts.errors or facts.open_call)
+    facts, asked = item.reading.facts, conditions_of(item.reading, Transcript())
+    is_blocked = facts.block_reason is not None
+    whole = not (asked.has_fault(facts) or is_blocked or facts.errors or facts.open_call)
     has_content = bool(facts.calls or facts.text)
-    stopped = finish_class(answer.reason) == "stop"
-    return whole and has_content and not answer.program and stopped
+    stopped = finish_class(facts.finish) == "stop"
+    return whole and has_content and not asked.program and stopped
 
 
 def without_unrequested(findings: list[Finding], exchange: Exchange, body: bytes) -> list[Finding]:
@@ -442,20 +441,20 @@ def judge_history(
         if in_its_language["calls"].verdict == "kept":
             judged = in_its_language
             judged["calls"] = Finding("calls", "not_asked", "only-doubles")
-    answer = wire_answer(reading, Transcript())
-    return [*_without_declared_losses(judged, answer, adapter.losses, use)]
+    return [*_without_declared_losses(judged, reading, adapter.losses, use)]
 
 
 def _without_declared_losses(
     judged: Mapping[SecondTurnAspect, Finding],
-    answer: WireAnswer,
+    reading: Reading,
     losses: Sequence[DeclaredLoss],
     use: LossUse,
 ) -> Iterator[Finding]:
     """Yield the findings; a lost aspect whose loss is declared is not carried."""
+    wire, asked = reading.facts, conditions_of(reading, Transcript())
     for aspect, finding in judged.items():
         is_lost = finding.verdict == "lost"
-        covering = [loss for loss in losses if loss.covers(aspect, answer, finding)]
+        covering = [loss for loss in losses if loss.covers(aspect, wire, asked, finding)]
         for loss in covering if finding.verdict != "not_asked" else ():
             use[loss] = is_lost or use.get(loss, False)
         if covering and is_lost:
@@ -474,7 +473,7 @@ def _not_for_a_second_turn(reading: Reading, first_turn: Callable[[], Transcript
         transcript = first_turn()
         if transcript is None:
             return FIRST_TURN_FAILED
-        if "calls" in wire_answer(reading, transcript).unasked:
+        if "calls" in conditions_of(reading, transcript).unasked:
             return "the wire of the adapter's request does not have it"
     if not all(name for name, _ in reading.facts.calls):
         return "the wire has a call without a name, which can't be run"

@@ -14,24 +14,25 @@ from harness.facts import (
     ASPECTS,
     RUN,
     Aspect,
+    Conditions,
     DeclaredLoss,
     Entry,
     Fact,
     Facts,
     Finding,
     Raw,
+    Text,
+    Thought,
     Transcript,
-    WireAnswer,
-    account_of_facts,
+    View,
     error_finding,
-    facts_of_account,
     judge_answer,
-    merged_facts,
 )
 from harness.facts.finding import NOT_REQUESTED, NOTHING_RECORDED, TOO_DEEP
+from harness.facts.stated import plain_fact
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS, Provider, asked_features
-from harness.providers.gemini.facts import read_messages
+from harness.providers.gemini.facts import state_messages
 from harness.stream.exchange import Exchange, Request
 from harness.stream.json_codec import nests_deeply
 from harness.stream.session import Session
@@ -218,15 +219,15 @@ def compare_output(
         reading.trace = output.trace  # of this answer, and not of one that the adapter has changed
     asked, reading = reading.exchange, answered_last(reading, transcript)
     exchange = reading.exchange
-    answer = wire_answer(reading, transcript, output.request)
+    wire, conditions = reading.facts, conditions_of(reading, transcript, output.request)
     if output.played is None:
-        findings = judge_transcript(answer, transcript)
+        findings = judge_transcript(wire, conditions, transcript)
     else:
         findings = compare_session(reading, output.played, transcript, _compare_turn)
     if output.request is not None:
         question = Question(asked, reading.options)
         findings[ACCEPTED] = judge_request(output.request, question, adapter)
-    if exchange.status == 200 and not answer.facts.understood and _is_silent(transcript):
+    if exchange.status == 200 and not wire.understood and _is_silent(transcript):
         # silence is right for any answer that can't be read, so it shows nothing
         for aspect in [aspect for aspect, finding in findings.items() if finding.verdict == "kept"]:
             if aspect == ACCEPTED:
@@ -237,11 +238,13 @@ def compare_output(
         if finding.verdict == "not_asked":
             continue  # no declaration is used, and none is unused
         is_lost = finding.verdict == "lost"
-        losses = [loss for loss in adapter.losses if loss.covers(aspect, answer, finding)]
-        declared |= {loss: is_lost or declared.get(loss, False) for loss in losses}
-        losses += [loss for loss in adapter.model_losses if loss.covers(aspect, answer, finding)]
-        if losses and is_lost:
-            findings[aspect] = Finding(aspect, "not_carried", "declared", str(losses[0]))
+        own, of_model = (
+            [loss for loss in losses if loss.covers(aspect, wire, conditions, finding)]
+            for losses in (adapter.losses, adapter.model_losses)
+        )
+        declared |= {loss: is_lost or declared.get(loss, False) for loss in own}
+        if is_lost and (covering := own + of_model):
+            findings[aspect] = Finding(aspect, "not_carried", "declared", str(covering[0]))
     red = [aspect for aspect, finding in findings.items() if finding.red]
     if red and adapter.reference:
         items = adapter.reference.output(exchange, reading.options).items
@@ -264,11 +267,14 @@ def compare_output(
 
 
 def _compare_turn(reading: Reading, transcript: Transcript) -> dict[Aspect, Finding]:
-    return judge_transcript(wire_answer(reading, transcript), transcript)
+    return judge_transcript(reading.facts, conditions_of(reading, transcript), transcript)
 
 
 def _is_silent(transcript: Transcript) -> bool:
-    return not (transcript.raised or transcript.skipped or any(transcript.facts()))
+    facts = transcript.facts()
+    if transcript.is_complete:
+        facts = filter(plain_fact, facts)
+    return not (transcript.raised or transcript.skipped or any(facts))
 
 
 def provider_of(exchange: Exchange, subject: Subject) -> Provider:
@@ -281,23 +287,25 @@ def wire_facts(exchange: Exchange, subject: Subject) -> Facts:
     return provider_of(exchange, subject).facts(exchange, subject.options.tool_code)
 
 
-def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, Finding]:
+def judge_transcript(
+    wire: Facts, asked: Conditions, transcript: Transcript
+) -> dict[Aspect, Finding]:
     """The verdicts of a transcript. If the adapter may ask again, only the part before the second
     request is judged.
     """
     transcript = read_raw_facts(transcript)
-    again = answer.facts.may_be_asked_again(transcript.asked_again)
+    again = wire.may_be_asked_again(transcript.asked_again)
     if again:  # without a number, all entries: the second request was refused
         first = transcript.entries[: transcript.entries_of_first_request]
         transcript = replace(transcript, entries=first, raised=None)
-    return judge_answer(answer, transcript, again)
+    return judge_answer(wire, asked, transcript, again)
 
 
-def wire_answer(
+def conditions_of(
     reading: Reading, transcript: Transcript, sent: SentRequest | None = None
-) -> WireAnswer:
-    """The facts of the wire of an exchange, for the adapter that is judged on it. ``sent``: the
-    request of an adapter that asks a served address.
+) -> Conditions:
+    """The conditions under which an adapter was asked for an answer. ``sent``: the request of an
+    adapter that asks a served address.
     """
     exchange, facts = reading.exchange, reading.facts
     unasked: dict[Aspect, str] = {}
@@ -307,7 +315,7 @@ def wire_answer(
         if facts.pieces or "partialArgs" in facts.others:
             # a client of that wire never gets such an answer
             unasked = dict.fromkeys(ASPECTS, NOT_ON_WIRE)
-    if facts.billing and not transcript.path and transcript.account is None:
+    if facts.billing and not transcript.path and not transcript.is_complete:
         body = reading.body
         if not any(word.encode() in body for word in facts.billing.values()):
             unasked["billing"] = "in-header"
@@ -317,8 +325,7 @@ def wire_answer(
         others = facts.text or facts.thoughts or facts.calls
         of_calls: Sequence[Aspect] = ("calls", "ids", "signatures") if others else ASPECTS
         unasked |= dict.fromkeys(of_calls, TOO_DEEP)
-    return WireAnswer(
-        facts,
+    return Conditions(
         exchange.end,
         reading.interrupted,
         reading.readable,
@@ -346,7 +353,7 @@ def transcript_of(adapter: Adapter, output: Output) -> Transcript:
     """
     if output.transcript is not None:
         return output.transcript
-    facts = facts_of(adapter, output)
+    facts = _read_facts(adapter, output)
     if isinstance(facts, str):
         raise AdapterError(facts)
     remembered = [
@@ -356,33 +363,29 @@ def transcript_of(adapter: Adapter, output: Output) -> Transcript:
     if remembered:
         entries.append(Entry({"session": remembered}))
     last = output.items[-1] if output.items else None
-    stated = Entry(last, tuple(facts_of_account(facts)))
-    return Transcript((*entries, stated), account=facts)
+    return Transcript((*entries, Entry(last, tuple(facts))), is_complete=True)
 
 
-def facts_of(adapter: Adapter, output: Output) -> Facts | str:
+def facts_of(adapter: Adapter, output: Output) -> View | str:
     """The facts of an output. A ``str`` is the reason why they are unknown, or the fault if the
     output does not have the shape of its event model.
     """
+    facts = _read_facts(adapter, output)
+    return facts if isinstance(facts, str) else View(facts)
+
+
+def _read_facts(adapter: Adapter, output: Output) -> list[Fact] | str:
     if adapter.facts is None:
         return (
             f"the facts of {adapter.name} are unknown: its event model {adapter.model} is not"
             " one of ours; a shim that states facts is declared as `NAME: facts = TARGET`"
         )
     try:
-        return adapter.facts(output)
+        facts = adapter.facts(output)
+        "".join([fact.text for fact in facts if isinstance(fact, Text | Thought)])
     except (AttributeError, KeyError, TypeError, ValueError) as error:  # items may have any shape
         return f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"
-
-
-def account_of(adapter: Adapter, output: Output) -> Facts:
-    """The facts of an output, for the relations between wire variants. Raises `AdapterError`."""
-    if output.transcript is None and adapter.facts is not None:
-        return adapter.facts(output)
-    transcript = read_raw_facts(transcript_of(adapter, output))
-    if transcript.skipped:
-        raise AdapterError(f"adapter {adapter.name} skips this exchange: {transcript.skipped}")
-    return account_of_facts(merged_facts(transcript))
+    return facts
 
 
 def read_raw_facts(transcript: Transcript) -> Transcript:
@@ -398,7 +401,7 @@ def read_raw_facts(transcript: Transcript) -> Transcript:
     ]
     if not raw:
         return transcript
-    read = facts_of_account(read_messages(raw))
+    read = list(state_messages(raw))
     entries = []
     for entry in transcript.entries:
         facts: list[Fact] = []

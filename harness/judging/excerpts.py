@@ -24,6 +24,7 @@ from harness.facts import (
     Usage,
     json_of_fact,
 )
+from harness.facts.stated import plain_fact
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
@@ -255,7 +256,7 @@ def _filled(value: Json) -> Json:
 def _fact_lines(entries: Sequence[Entry]) -> list[str]:
     """Return the facts of a transcript, one line each; consecutive pieces of text are joined."""
     facts: list[Text | Thought | Json] = []
-    for fact in (fact for entry in entries for fact in entry.facts):
+    for fact in filter(None, (plain_fact(fact) for entry in entries for fact in entry.facts)):
         last = facts[-1] if facts else None
         if isinstance(fact, Text | Thought) and type(last) is type(fact):
             facts[-1] = type(fact)(last.text + fact.text)

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
-from harness.facts import Facts, arguments_of
+from harness.facts import Call, Error, Fact, Finish, Text, Thought, arguments_of
+from harness.facts.detail import (
+    Blocked,
+    Content,
+    Fields,
+    FinishMessage,
+    GoodEnd,
+    InvalidCall,
+    Notice,
+    OpenCall,
+    Signature,
+    Unfinished,
+    usage_of,
+)
 from harness.stream.json_codec import Json
 from harness.stream.json_path import Assembly
 
@@ -25,51 +39,55 @@ _GOOD_ENDS = ("stop", "length", "content_filter", "other")
 _START = {"model": "modelVersion", "id": "responseId"}
 
 
-def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
+_PARTS: Final[dict[str, Content]] = {
+    "media": Content("media"),
+    **dict.fromkeys(("code", "code_result"), Content("code")),
+    **dict.fromkeys(("server_call", "server_result"), Content("server_tools")),
+}
+_SIGNED: Final = {"text": "text", "reasoning": "thought"}
+
+
+def gather_events(events: Iterable[Mapping[str, Json]]) -> list[Fact]:
     """Return the facts of candidate 0 in canonical events (``{"kind": …}``, without fields at their
     default).
     """
     reader = _EventReader()
+    facts: list[Fact] = []
     for event in events:
         if event.get("candidate", 0) <= 0 or event["kind"] == "annotation":
-            reader.read(event)
-    reader.facts.open_call = bool(reader.open)
-    reader.join_pieces()
-    reader.read_open_text()
-    reader.facts.ended_well = not reader.facts.invalid_calls and (
-        reader.reason in _GOOD_ENDS or (reader.reason == "malformed" and bool(reader.facts.calls))
-    )
-    return read_raw(reader.facts)
+            facts += reader.read(event)
+    facts += reader.open_calls()
+    if not any(isinstance(fact, InvalidCall) for fact in facts) and (
+        reader.reason in _GOOD_ENDS
+        or (
+            reader.reason == "malformed"
+            and any(isinstance(fact, Call | OpenCall) for fact in facts)
+        )
+    ):
+        facts.append(GoodEnd())
+    return read_raw(facts)
 
 
 class _EventReader:
     def __init__(self) -> None:
-        self.facts = Facts()
-        self.open: dict[int, Assembly] = {}
-        self.texts: dict[
-            int, str
-        ] = {}  # arguments so far, as JSON text, of calls that have not ended
         self.reason: str | None = None
+        self._open: dict[int, tuple[str, Assembly]] = {}
+        self._texts: dict[int, str] = {}
+        """The arguments so far, as JSON text, of calls that have not ended."""
 
-    def read(self, event: Mapping[str, Json]) -> None:
-        """Note the facts of one event; other kinds have none."""
-        facts, kind = self.facts, event["kind"]
-        signed_as = "other"
+    def read(self, event: Mapping[str, Json]) -> Iterator[Fact]:
+        """Yield the facts of one event; other kinds have none."""
+        kind = event["kind"]
         match kind:
             case "start":
-                facts.others |= {
-                    wire for name, wire in _START.items() if event.get(name) is not None
-                }
+                names = {wire for name, wire in _START.items() if event.get(name) is not None}
+                yield Fields(frozenset(names))
             case "metadata" if event["name"] in _START:
-                facts.others.add(_START[event["name"]])
-            case "text" if not event.get(
-                "role"
-            ):  # text of any role other than the model is not answer text
-                facts.add_text(event["text"])
-                signed_as = "text"
+                yield Fields(frozenset({_START[event["name"]]}))
+            case "text":  # text of any role other than the model is not answer text
+                yield from () if event.get("role") else (Text(event["text"]),)
             case "reasoning":
-                facts.add_thought(event["text"])
-                signed_as = "thought"
+                yield Thought(event["text"])
             case (
                 "call_start"
                 | "call_piece"
@@ -78,64 +96,58 @@ class _EventReader:
                 | "call_invalid"
                 | "nameless_call"
             ):
-                signed_as = "call"
-                self._read_call(kind, event)
-            case "media":
-                facts.media += 1
-            case "code" | "code_result":
-                facts.code += 1
-            case "server_call" | "server_result":
-                facts.server_tools += 1
+                yield from self._call(kind, event)
             case "usage":
-                facts.add_usage(event, _EVENT_COUNTS, event["raw"])
+                yield from usage_of(event, _EVENT_COUNTS, event["raw"])
             case "finish":
-                facts.finish, facts.finish_message = event["raw"], event.get("message")
+                yield Finish(event["raw"])
+                yield FinishMessage(event.get("message"))
                 self.reason = event["reason"]
             case "blocked":
-                facts.block_reason = event["reason"]
+                yield Blocked(event["reason"])
             case "error":
-                self.join_pieces()
                 words = filter(None, (event.get("status"), event["message"]))
-                facts.add_error(event.get("code"), " ".join(words))
+                yield Error(event.get("code"), " ".join(words))
             case "tool_result":
-                read_tool_result(facts, event)
+                yield from read_tool_result(event)
             case "incomplete":
-                facts.unfinished = True
+                yield Unfinished()
             case "notice":
-                facts.notices.append(event["message"])
+                yield Notice(event["message"])
             case "unknown":
-                read_raw_part(facts, event.get("raw"))
+                yield from read_raw_part(event.get("raw"))
+            case _ if kind in _PARTS:
+                yield _PARTS[kind]
         if event.get("signature") is not None:
-            facts.signatures.append((signed_as, event["signature"]))
-        facts.others |= names_in(event.get("raw"))
+            signed_as = "call" if "call" in event else _SIGNED.get(kind, "other")
+            signed_as = "other" if kind == "text" and event.get("role") else signed_as
+            yield Signature(signed_as, event["signature"])
+        if names := names_in(event.get("raw")):
+            yield Fields(frozenset(names))
 
-    def join_pieces(self) -> None:
-        """Join the pieces of the arguments so far of the calls that are open."""
-        for arguments in self.open.values():
-            arguments.value()
+    def open_calls(self) -> Iterator[Fact]:
+        """Yield the calls that have not ended, with the arguments so far."""
+        for call, (name, arguments) in self._open.items():
+            text = self._texts.get(call)
+            yield OpenCall(name, arguments.value() if text is None else arguments_of(text))
 
-    def read_open_text(self) -> None:
-        """Read the last call, if it is still open and its arguments are text."""
-        for text in self.texts.values():
-            self.facts.calls[-1] = self.facts.calls[-1][0], arguments_of(text)
-
-    def _read_call(self, kind: str, event: Mapping[str, Json]) -> None:
-        match kind:
-            case "call_start":
-                self.open[event["call"]] = Assembly()
-                self.facts.calls.append((event["name"], self.open[event["call"]].value()))
-            case "call_piece" if event.get("path") and event["call"] in self.open:
-                self.open[event["call"]].add(event["path"], event.get("value"))
-            case "call_text" if (call := event["call"]) in self.open:
-                self.texts[call] = self.texts.get(call, "") + event["text"]
-            case "call_invalid" if event["call"] in self.open:
-                del self.open[event["call"]]
-                self.texts.pop(event["call"], None)
-                self.facts.invalid_calls.append((self.facts.calls.pop()[0], event["text"]))
-            case "call_end" if event["call"] in self.open:
-                self.texts.pop(event["call"], None)
-                started = self.open.pop(event["call"]).value()
-                started.clear()
-                started.update(event["arguments"])
-            case "nameless_call":
-                self.facts.calls.append(("", event["payload"]))
+    def _call(self, kind: str, event: Mapping[str, Json]) -> Iterator[Fact]:
+        call = event["call"]
+        if kind == "call_start":
+            self._open[call] = event["name"], Assembly()
+        elif kind == "nameless_call":
+            yield Call(None, "", event["payload"])
+        elif call not in self._open:
+            return
+        elif kind == "call_piece" and event.get("path"):
+            self._open[call][1].add(event["path"], event.get("value"))
+        elif kind == "call_text":
+            self._texts[call] = self._texts.get(call, "") + event["text"]
+        elif kind == "call_invalid":
+            name, _ = self._open.pop(call)
+            self._texts.pop(call, None)
+            yield InvalidCall(name, event["text"])
+        elif kind == "call_end":
+            name, _ = self._open.pop(call)
+            self._texts.pop(call, None)
+            yield Call(None, name, event["arguments"])

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from harness.facts import Facts
+from harness.facts import Fact, Facts, Raw
+from harness.facts.detail import (
+    Content,
+    Counts,
+    Fields,
+    InvalidCall,
+    RawCounts,
+    Result,
+    Signature,
+    UnreadablePiece,
+    signatures_of,
+)
 from harness.stream.json_codec import Json
 
 from .gemini.facts import read_messages
@@ -16,47 +27,56 @@ _NOT_OF_MESSAGES = ("models", "total_tokens", "input_tokens_details")
 """Names beside ``input_tokens`` in the counts of other wires than Anthropic's."""
 
 
-def read_raw(facts: Facts) -> Facts:
-    """Add to ``facts`` the facts in its ``raw`` and ``raw_usage``, and empty these; returns the
-    same object.
+def read_raw(facts: Iterable[Fact]) -> list[Fact]:
+    """Return the facts with those in the place of each raw part; the counts of raw usage that have
+    no field of their own come first.
     """
-    for raw in facts.raw:
-        read_raw_part(facts, raw)
-    read_raw_usage(facts, facts.raw_usage)
-    facts.raw, facts.raw_usage, facts.own_counts = [], {}, frozenset()
-    return facts
+    read: list[Fact] = []
+    usage: dict[str, Json] = {}
+    own: frozenset[str] = frozenset()
+    for fact in facts:
+        if isinstance(fact, Raw):
+            read += read_raw_part(fact.object)
+        elif isinstance(fact, RawCounts):
+            usage |= fact.counts
+            own = fact.own
+        else:
+            read.append(fact)
+    # A count that has a field must be read from that field, so that a missing field is detected.
+    counts = {name: count for name, count in _counted(usage).items() if name not in own}
+    return [Counts(counts), *read] if counts else read
 
 
-def read_raw_part(facts: Facts, raw: Json) -> None:
-    """Note the media, code and signature of one part in the wire's own shape.
+def read_raw_part(raw: Json) -> Iterator[Fact]:
+    """Yield the media, code and signature of one part in the wire's own shape.
 
     A tool's result may also be an event, and an invalid call as an object with its name and
     text. Text is not read: it belongs to another candidate.
     """
     match raw:
         case {"kind": "tool_result"} if not raw.get("candidate"):
-            read_tool_result(facts, raw)
-            facts.add_signature("other", raw.get("signature"))
+            yield from read_tool_result(raw)
+            yield from signatures_of("other", raw.get("signature"))
         case {"kind": "invalid_call", "name": str(name), "text": str(text)}:
-            facts.invalid_calls.append((name, text))
-            facts.add_signature("call", raw.get("signature"))
+            yield InvalidCall(name, text)
+            yield from signatures_of("call", raw.get("signature"))
             return
         case {"kind": str(), "candidate": int()}:
             return
         case {"type": str()}:
-            _read_typed_part(facts, raw)
+            yield from _read_typed_part(raw)
         case {}:
-            _add_parts(facts, read_messages([{"candidates": [{"content": {"parts": [raw]}}]}]))
+            yield from _parts(read_messages([{"candidates": [{"content": {"parts": [raw]}}]}]))
         case str():
-            facts.unreadable.append(raw)
+            yield UnreadablePiece(raw)
         case _:
-            facts.unreadable.append(json.dumps(raw))
-    facts.others |= names_in(raw)
+            yield UnreadablePiece(json.dumps(raw))
+    yield Fields(frozenset(names_in(raw)))
 
 
-def _read_typed_part(facts: Facts, raw: dict[str, Json]) -> None:
-    """Note an item of the Responses API, or a step of the Interactions API or a block of the
-    Messages API.
+def _read_typed_part(raw: dict[str, Json]) -> Iterator[Fact]:
+    """Yield the facts of an item of the Responses API, a step of the Interactions API or a block of
+    the Messages API.
     """
     from .anthropic.facts import gather_block
     from .interactions.facts import gather_step
@@ -64,34 +84,29 @@ def _read_typed_part(facts: Facts, raw: dict[str, Json]) -> None:
 
     readers = [read_item] if is_item(raw) else [gather_step, gather_block]
     for read in readers:
-        _add_parts(facts, read(raw))
+        yield from _parts(read(raw))
 
 
-def read_tool_result(facts: Facts, event: Mapping[str, Json]) -> None:
-    """Note the result in an event of the kind ``tool_result``."""
-    facts.others.add("functionResponse")
+def read_tool_result(event: Mapping[str, Json]) -> Iterator[Fact]:
+    """Yield the result in an event of the kind ``tool_result``."""
+    yield Fields(frozenset({"functionResponse"}))
     has_failed = event.get("error") is not None or event.get("status") not in (None, "", "success")
-    facts.add_result(has_failed, event.get("response"))
+    yield Result.of(has_failed, event.get("response"))
 
 
-def _add_parts(facts: Facts, part: Facts) -> None:
-    facts.media += part.media
-    facts.code += part.code
-    facts.server_tools += part.server_tools
-    facts.signatures += part.signatures
+def _parts(account: Facts) -> Iterator[Fact]:
+    yield from [Content("media")] * account.media
+    yield from [Content("code")] * account.code
+    yield from [Content("server_tools")] * account.server_tools
+    yield from (Signature(kind, value) for kind, value in account.signatures)
 
 
-def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
-    """Add the counts of ``raw`` that have no field of their own. A count that has a field must be
-    read from that field, so that the law detects a missing field.
-    """
-    if not raw:
-        return
+def _counted(raw: dict[str, Json]) -> dict[str, int]:
+    """Return the counts in the wire's own object."""
     counts = Facts()
-    _counter_of(raw)(counts, raw)
-    facts.usage = {
-        name: count for name, count in counts.usage.items() if name not in facts.own_counts
-    } | facts.usage
+    if raw:
+        _counter_of(raw)(counts, raw)
+    return counts.usage
 
 
 def _counter_of(raw: dict[str, Json]) -> Callable[[Facts, dict[str, Json]], object]:

@@ -13,7 +13,7 @@ from harness.adapters.asked import Asked, SentRequest
 from harness.adapters.at import Question, at_of, line_of, question_words
 from harness.facts import ASPECTS, Finding, Transcript
 from harness.judging.aspect_run import without_unrequested
-from harness.judging.aspects import judge_exchange, wire_answer
+from harness.judging.aspects import conditions_of, judge_exchange
 from harness.judging.reading import Reading
 from harness.providers import asked_features, server_tools
 from harness.stream.exchange import Exchange, Request
@@ -139,12 +139,12 @@ def test_a_stored_answer_is_not_asked_of_a_client_that_asks_for_a_new_one() -> N
     body = "".join(f"data: {json.dumps(message)}\n\n" for message in (delta, end)).encode()
     exchange = replace(EXCHANGE, request=stored, reads=((None, body),), provider="openai")
     sent = SentRequest("/v1/responses", b'{"input": "Hi?"}')
-    assert set(wire_answer(Reading(exchange), Transcript(), sent).unasked) == set(ASPECTS)
+    assert set(conditions_of(Reading(exchange), Transcript(), sent).unasked) == set(ASPECTS)
     findings = [Finding("text", "wrong"), Finding("accepted", "wrong")]
     second = without_unrequested(findings, exchange, sent.body)
     assert {finding.verdict for finding in second} == {"not_asked"}
     asks_the_same = replace(sent, body=b"")
-    assert "text" not in wire_answer(Reading(exchange), Transcript(), asks_the_same).unasked
+    assert "text" not in conditions_of(Reading(exchange), Transcript(), asks_the_same).unasked
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from harness.facts import (
     Text,
     Thought,
     Usage,
-    facts_of_account,
+    counts_of,
 )
 from harness.pipeline.replay import ReplayError, choose_provider, is_answer
 from harness.project.suite import CASSETTES
@@ -40,6 +40,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import same_json
 from tests.support.need import need
+from tests.support.statements import facts_of_account
 
 pytestmark = [
     pytest.mark.slow,
@@ -148,7 +149,8 @@ def _chat_usage(completion: Any) -> Usage | None:
 
 
 def _only_usage(counts: Facts) -> Usage | None:
-    return next((fact for fact in facts_of_account(counts) if isinstance(fact, Usage)), None)
+    stated = counts_of(counts.usage)
+    return Usage(**stated) if stated else None
 
 
 @pytest.fixture(name="anthropic_message", scope="module")

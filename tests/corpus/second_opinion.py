@@ -19,7 +19,7 @@ from google import genai
 from google.genai import errors, types
 
 from harness import Exchange
-from harness.facts import Facts
+from harness.facts import Facts, View
 from harness.judging.metamorphic.reads import plain
 from harness.stream.json_codec import same_json
 
@@ -135,7 +135,7 @@ def _read_part(facts: Facts, part: types.Part) -> None:
         facts.signatures.append(("", base64.b64encode(part.thought_signature).decode()))
 
 
-def unseen(theirs: Facts, ours: Facts) -> list[str]:
+def unseen(theirs: Facts, ours: View) -> list[str]:
     """The facts that the SDK sees and our events lack, one sentence each."""
     sentences = []
     for name in ("text", "thoughts", "finish", "block_reason"):
@@ -171,7 +171,7 @@ def unseen(theirs: Facts, ours: Facts) -> list[str]:
     return sentences
 
 
-def _signature_bytes(facts: Facts) -> list[bytes]:
+def _signature_bytes(facts: Facts | View) -> list[bytes]:
     """Accepts both base64 alphabets, with or without padding: equal bytes are equal signatures."""
     plain_alphabet = (
         signature.replace("-", "+").replace("_", "/").rstrip("=")

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 import harness
+from harness.facts import View
 from harness.judging.questions.comparison import found
+from harness.providers.plain_events import gather_events
 from tests.corpus import own_requests
 from tests.corpus.own_requests import accusations
 from tests.corpus.walk import (
@@ -316,9 +318,7 @@ def second_findings(theirs: str, ours: str) -> list[str]:
     assert not isinstance(seen, str)
     return unseen(
         seen,
-        harness.providers.plain_events.gather_events(
-            harness.replay(exchange(ours), layer="events")
-        ),
+        View(gather_events(harness.replay(exchange(ours), layer="events"))),
     )
 
 

@@ -38,6 +38,7 @@ import harness
 import harness.dialects
 from harness.adapters import RunOptions, Subject
 from harness.cassettes.yaml import parse
+from harness.facts import View
 from harness.judging.laws import check
 from harness.judging.laws.law import difference
 from harness.judging.laws.loss import LOSS
@@ -181,7 +182,7 @@ class Walk:
             result.second["read"] += 1
             result.red += [
                 f"exchange {number}: {finding}"
-                for finding in unseen(opinion, gather_events(events))
+                for finding in unseen(opinion, View(gather_events(events)))
             ]
         result.losses += len(result.red) - before
 

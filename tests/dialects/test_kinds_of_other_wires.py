@@ -10,6 +10,7 @@ import pytest
 
 from harness import Session
 from harness.dialects import DIALECTS
+from harness.facts import View
 from harness.stream import events as ev
 
 START = ev.Start("m")
@@ -39,7 +40,7 @@ WITH_CALLS = [name for name, dialect in DIALECTS.items() if "calls" not in map(s
 @pytest.mark.parametrize("name", WITH_CALLS)
 def test_a_call_in_pieces_of_json_text_is_whole(name: str) -> None:
     dialect = DIALECTS[name]
-    facts = dialect.facts(replay(name, [START, *WHOLE, STOP]), Session())
+    facts = View([*dialect.facts(replay(name, [START, *WHOLE, STOP]), Session())])
     assert facts.calls in ([("weather", {"city": "Oslo"})],)
     assert not facts.open_call
 
@@ -54,7 +55,7 @@ def test_unified_llm_passes_on_the_pieces_of_arguments() -> None:
 def test_a_call_whose_arguments_are_no_object_has_no_good_end(name: str) -> None:
     dialect = DIALECTS[name]
     payloads = replay(name, [START, *WHOLE, *INVALID, STOP])
-    facts = dialect.facts(payloads, Session())
+    facts = View([*dialect.facts(payloads, Session())])
     assert not facts.ended_well
     assert "the arguments of the call weather are not a JSON object: [1]" in json.dumps(payloads)
 
@@ -67,7 +68,7 @@ def test_the_text_of_invalid_arguments_is_carried(name: str) -> None:
 @pytest.mark.parametrize("name", DIALECTS)
 def test_a_call_cut_in_its_json_text_is_never_shown_as_whole(name: str) -> None:
     payloads = replay(name, [START, *PIECES[:2], ev.Incomplete("cut")])
-    facts = DIALECTS[name].facts(payloads, Session())
+    facts = View([*DIALECTS[name].facts(payloads, Session())])
     assert facts.calls in ([], [("weather", '{"city": ')])
     assert facts.open_call or not facts.calls
 

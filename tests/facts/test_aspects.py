@@ -24,13 +24,12 @@ from harness.facts import (
     Thought,
     Transcript,
     Usage,
-    WireAnswer,
     judge_answer,
     merged_facts,
 )
 from tests.readers.gemini import gather_body
 from tests.readers.gemini_cli import gather_cli
-from tests.support.wire_answers import answer, call_part, frame, red, verdicts
+from tests.support.wire_answers import answer, call_part, frame, red, verdicts, wire_of
 
 SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBjYWxsIG9uZQ=="
 MEDIUM = "aVZCT1J3MEtHZ29BQUFBTlNVaEVVZ0FB"
@@ -258,7 +257,7 @@ def test_pieces_under_one_key_are_joined_over_consecutive_events() -> None:
 def test_a_value_below_a_raw_key_counts_and_has_a_note() -> None:
     wire = answer(frame({"inlineData": {"data": MEDIUM}}, finishReason="STOP"))
     transcript = Transcript((Entry({"raw_response": MEDIUM}, (Finish("STOP"),)),))
-    finding = judge_answer(wire, transcript)["media"]
+    finding = judge_answer(*wire, transcript)["media"]
     assert (finding.verdict, finding.note) == ("kept", "only in raw data")
 
 
@@ -266,7 +265,7 @@ def test_a_value_in_raw_data_and_in_pieces_is_not_only_in_raw_data() -> None:
     wire = answer(frame({"inlineData": {"data": MEDIUM}}, finishReason="STOP"))
     pieces = (Entry({"raw": MEDIUM, "piece": MEDIUM[:9]}), Entry({"piece": MEDIUM[9:]}))
     transcript = Transcript((*pieces, Entry({}, (Finish("STOP"),))))
-    finding = judge_answer(wire, transcript)["media"]
+    finding = judge_answer(*wire, transcript)["media"]
     assert (finding.verdict, finding.note) == ("kept", "")
 
 
@@ -290,7 +289,7 @@ def test_arguments_passed_on_in_pieces_are_a_loss() -> None:
         Entry({}, (Call(None, "read"),)),
         Entry({"partial_args": [piece]}, (Call(None, ""), Finish("STOP"))),
     )
-    finding = judge_answer(wire, Transcript(entries))["calls"]
+    finding = judge_answer(*wire, Transcript(entries))["calls"]
     assert finding.verdict == "lost"
     assert finding.note == "the arguments of read are passed on in pieces, not joined"
 
@@ -319,22 +318,22 @@ def test_arguments_that_are_no_object_are_passed_on_as_they_are(
 
 
 def test_joined_arguments_are_not_said_to_be_in_pieces() -> None:
-    wire = WireAnswer(Facts(calls=[("f", {"path": "notes.txt"})], finish="tool_calls"), "complete")
+    wire = wire_of(Facts(calls=[("f", {"path": "notes.txt"})], finish="tool_calls"), "complete")
     wire.facts.pieces += ['{"path": "no', 'tes.txt"}']
     natives = [{"delta": piece} for piece in wire.facts.pieces]
     call = Call(None, "f", '{"path": "no')
     entries = (*map(Entry, natives), Entry({}, (call, Finish("tool_calls"))))
-    pieces = judge_answer(wire, Transcript(entries))["calls"]
+    pieces = judge_answer(*wire, Transcript(entries))["calls"]
     assert pieces.reason == "arguments-in-pieces"
     call = Call(None, "f", '{"path": "notes"')
     entries = (*map(Entry, natives), Entry({}, (call, Finish("tool_calls"))))
-    assert judge_answer(wire, Transcript(entries))["calls"].reason == "calls"
+    assert judge_answer(*wire, Transcript(entries))["calls"].reason == "calls"
 
 
 def test_tool_code_may_be_text_or_a_call() -> None:
     text = 'a<tool_code>{"name": "f", "args": {"x": 1}}</tool_code>b'
     body = json.dumps(frame({"text": text}, finishReason="STOP")).encode()
-    wire = WireAnswer(gather_body(body, tool_code=True), "complete")
+    wire = wire_of(gather_body(body, tool_code=True), "complete")
     stop = Finish("STOP")
     assert not red(wire, Transcript((Entry(None, (Text(text), stop)),)))
     assert not red(wire, Transcript((Entry(None, (Text("ab"), Call(None, "f", {"x": 1}), stop)),)))
@@ -356,7 +355,7 @@ def test_tool_code_without_a_name_is_a_call_of_a_declared_tool(
     text = '<tool_code>{"command": "ls"}</tool_code>'
     body = json.dumps(frame({"text": text}, finishReason="STOP")).encode()
     facts = gather_body(body, tool_code=True)
-    wire = WireAnswer(facts, "complete", tools=frozenset(tools))
+    wire = wire_of(facts, "complete", tools=frozenset(tools))
     call = Entry(None, (Call(None, name, {"command": "ls"}), Finish("STOP")))
     expected = {} if accepted else {"text": "lost", "calls": "wrong"}
     assert red(wire, Transcript((call,))) == expected
@@ -370,7 +369,7 @@ def test_the_results_of_tools_that_a_program_ran_are_looked_for() -> None:
     )
     end = '{"type":"result","timestamp":"t","status":"success"}'
     body = f"{used}\n{failed}\n{end}\n".encode()
-    wire = WireAnswer(gather_cli(body), "complete", program=True)
+    wire = wire_of(gather_cli(body), "complete", program=True)
     facts = (Call("r1", "read", {}), Finish("success"))
     for native, expected in (
         ({"output": "no file", "error": "Path not in workspace"}, {}),
@@ -393,7 +392,7 @@ def test_damaged_text_is_repaired_or_passed_on_with_the_intact_one(
     text: str, native: str, expected: dict[Aspect, AspectVerdict]
 ) -> None:
     facts = Facts(text="Gr\ufffd\ufffde", mended="Grüe", finish="SUCCESS", ended_well=True)
-    wire = WireAnswer(facts, "complete", program=True)
+    wire = wire_of(facts, "complete", program=True)
     assert red(wire, Transcript((Entry([native], (Text(text), Finish("SUCCESS"))),))) == expected
 
 
@@ -418,7 +417,7 @@ def test_cache_reads_that_are_counted_beside_the_input_may_be_in_it() -> None:
     usage = {"promptTokenCount": 1000, "candidatesTokenCount": 4, "totalTokenCount": 904}
     counts = usage | {"cachedContentTokenCount": 100, "cacheReadTokens": 100}
     facts_of_wire = Facts(text="a", finish="SUCCESS", ended_well=True, usage=counts)
-    wire = WireAnswer(facts_of_wire, "complete", program=True)
+    wire = wire_of(facts_of_wire, "complete", program=True)
     for counted, expected in ((900, {}), (1000, {}), (800, {"usage": "wrong"})):
         facts = (Text("a"), Finish("SUCCESS"), Usage(input=counted, output=4, total=904))
         assert red(wire, Transcript((Entry({"cached": 100}, facts),))) == expected
@@ -522,7 +521,7 @@ def test_a_call_without_a_name_is_not_asked(calls: tuple[Call, ...]) -> None:
 def test_a_call_that_has_lost_its_name_is_wrong() -> None:
     wire = answer(frame(call_part("f", None, x=1), finishReason="STOP"))
     facts = (Call(None, None, {"x": 1}), Finish("STOP"))
-    finding = judge_answer(wire, Transcript((Entry(None, facts),)))["calls"]
+    finding = judge_answer(*wire, Transcript((Entry(None, facts),)))["calls"]
     assert (finding.verdict, finding.note) == (
         "wrong",
         'the wire calls f({"x": 1}), the adapter a call without a name({"x": 1})',

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from harness.facts import (
     Aspect,
@@ -19,22 +18,21 @@ from harness.facts import (
     Thought,
     Transcript,
     Usage,
-    WireAnswer,
     judge_answer,
 )
 from harness.facts.calls import in_doubles
 from tests.readers.chat import gather_compat
 from tests.readers.responses import gather_responses
 from tests.support.second_turn import judge_second_turn
-from tests.support.wire_answers import answer, call_part, frame, red, verdicts
+from tests.support.wire_answers import Wire, answer, call_part, frame, red, verdicts, wire_of
 
 LARGE = 2**53 + 1
 STOP = Finish("stop")
 
 
-def chat(*deltas: dict[str, Any], reason: str = "stop", **members: Any) -> WireAnswer:
+def chat(*deltas: dict[str, Any], reason: str = "stop", **members: Any) -> Wire:
     """An answer on the OpenAI-compatible wire."""
-    return WireAnswer(gather_compat(chat_body(*deltas, reason=reason, **members)), "complete")
+    return wire_of(gather_compat(chat_body(*deltas, reason=reason, **members)), "complete")
 
 
 def chat_body(*deltas: dict[str, Any], reason: str = "stop", **members: Any) -> bytes:
@@ -146,7 +144,8 @@ def test_thoughts_with_tags_may_be_told_by_their_mark(
 def test_thoughts_that_a_client_can_not_ask_for_may_be_in_its_text(
     text: str, asks: bool, expected: dict[Aspect, AspectVerdict]
 ) -> None:
-    wire = replace(chat({"content": "Hm", **MARK}, {"content": "Hi"}), asks_thoughts=asks)
+    facts, _ = chat({"content": "Hm", **MARK}, {"content": "Hi"})
+    wire = wire_of(facts, asks_thoughts=asks)
     assert red(wire, stated(Text(text), STOP)) == expected
 
 
@@ -266,7 +265,7 @@ def test_a_language_with_only_doubles_may_round_integers(
     assert judged["calls"] == verdict
     other_id = Call("b", "f", {"x": [{"y": given}]})
     if verdict != "wrong":
-        ids = judge_answer(wire, stated(other_id, STOP, doubles=doubles))["ids"]
+        ids = judge_answer(*wire, stated(other_id, STOP, doubles=doubles))["ids"]
         assert ids.verdict == "wrong", "the ids are judged as for kept calls"
 
 
@@ -297,7 +296,7 @@ def test_a_built_in_tool_that_the_client_runs_may_be_a_call(
     items: list[dict[str, Any]], call_id: str, expected: dict[Aspect, AspectVerdict]
 ) -> None:
     response = {"object": "response", "status": "completed", "output": items}
-    wire = WireAnswer(gather_responses(json.dumps(response).encode()), "complete")
+    wire = wire_of(gather_responses(json.dumps(response).encode()), "complete")
     call = Call(call_id, "local_shell", {"command": ["ls"]})
     natives = [{"id": "call_s", "command": "ls"}, {"finish": "completed"}]
     for finish in ("tool_calls", "stop"):

@@ -18,13 +18,12 @@ from harness.facts import (
     Text,
     Transcript,
     Usage,
-    WireAnswer,
     judge_answer,
 )
 from harness.facts.aspects import present_aspects
 from tests.readers.chat import gather_compat
 from tests.readers.gemini_cli import gather_cli
-from tests.support.wire_answers import answer, call_part, frame, red
+from tests.support.wire_answers import Wire, answer, call_part, frame, red, wire_of
 
 ENDS: list[tuple[str | None, str | None, bool, dict[Aspect, AspectVerdict]]] = [
     ("MAX_TOKENS", "length", False, {}),
@@ -245,11 +244,11 @@ def test_an_adapter_that_asked_again_has_understood_the_error() -> None:
 def test_a_result_without_a_status_ended_well() -> None:
     stop = Transcript((Entry(None, (Text("a"), Finish("stop"))),))
     body = b'{"type":"message","content":"a","timestamp":"t"}\n'
-    ended = WireAnswer(
+    ended = wire_of(
         gather_cli(body + b'{"type":"result","timestamp":"t"}\n'), "complete", program=True
     )
     assert not red(ended, stop)
-    endless = WireAnswer(gather_cli(body), "complete", program=True)
+    endless = wire_of(gather_cli(body), "complete", program=True)
     assert red(endless, stop) == {"unfinished": "lost"}
 
 
@@ -280,39 +279,39 @@ WIRES_WITH_USAGE = {
 )
 @pytest.mark.parametrize("again", [False, True], ids=["once", "again"])
 def test_an_aspect_of_the_wire_has_a_verdict_always(
-    wire: WireAnswer, transcript: Transcript, again: bool
+    wire: Wire, transcript: Transcript, again: bool
 ) -> None:
-    findings = judge_answer(wire, transcript, again)
-    assert {*present_aspects(wire)} <= {*findings}
+    findings = judge_answer(*wire, transcript, again)
+    assert {*present_aspects(*wire)} <= {*findings}
     assert "usage" in findings
 
 
 def test_only_counts_that_are_not_zero_are_an_aspect() -> None:
     wire = answer(ENDED | {"usageMetadata": {"promptTokenCount": 0, "cachedContentTokenCount": 0}})
-    assert "usage" not in present_aspects(wire)
-    assert "usage" not in judge_answer(wire, Transcript())
+    assert "usage" not in present_aspects(*wire)
+    assert "usage" not in judge_answer(*wire, Transcript())
 
 
 def test_usage_beside_a_fault_is_not_asked_and_raised_after_a_crash() -> None:
     refusal = WIRES_WITH_USAGE["a refusal"]
-    assert judge_answer(refusal, Transcript())["usage"].verdict == "not_asked"
+    assert judge_answer(*refusal, Transcript())["usage"].verdict == "not_asked"
     crash = Transcript(raised=Raised("KeyError", "'SAFETY'", crash=True))
     assert red(refusal, crash) == {
         "usage": "raised",
         "blocked": "raised",
         "needless_error": "raised",
     }
-    cut_off = judge_answer(WIRES_WITH_USAGE["a cut"], crash)
+    cut_off = judge_answer(*WIRES_WITH_USAGE["a cut"], crash)
     assert (cut_off["usage"].verdict, cut_off["finish"].verdict) == ("not_asked", "kept")
 
 
-def chat_answer(*deltas: dict[str, object], reason: str | None = None) -> WireAnswer:
+def chat_answer(*deltas: dict[str, object], reason: str | None = None) -> Wire:
     """An answer of the compatible endpoint; without a reason it was cut."""
     choices = [{"index": 0, "delta": delta} for delta in deltas]
     choices += [{"index": 0, "delta": {}, "finish_reason": reason}] if reason else []
     body = "".join(f"data: {json.dumps({'choices': [choice]})}\n\n" for choice in choices)
     facts = gather_compat(body.encode(), interrupted=not reason)
-    return WireAnswer(facts, "complete" if reason else "cut", not reason)
+    return wire_of(facts, "complete" if reason else "cut", not reason)
 
 
 def chat_call(name: str) -> dict[str, object]:

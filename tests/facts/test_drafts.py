@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.facts import Entry, Finish, Thought, Transcript, WireAnswer, judge_answer, read_losses
+from harness.facts import Entry, Finish, Thought, Transcript, judge_answer, read_losses
 from tests.readers.interactions import gather_interactions
-from tests.support.wire_answers import answer, frame, verdicts
+from tests.support.wire_answers import answer, frame, verdicts, wire_of
 
 DRAFT, FINAL = (
     base64.b64encode(b"%s of a lighthouse" % word).decode() for word in (b"draft", b"art")
@@ -77,16 +77,16 @@ def test_a_final_image_with_the_bytes_of_its_draft_is_another_one() -> None:
 )
 def test_a_declared_loss_of_media_is_also_one_of_drafts(declared: str, covers: bool) -> None:
     (loss,) = read_losses(declared)
-    findings = judge_answer(WIRE, given(FINAL))
-    assert loss.covers("thoughts", WIRE, findings["thoughts"]) is covers
-    of_text = judge_answer(WIRE, given(DRAFT, FINAL, thoughts=""))["thoughts"]
-    assert loss.covers("thoughts", WIRE, of_text) is (declared == "thoughts")
+    findings = judge_answer(*WIRE, given(FINAL))
+    assert loss.covers("thoughts", *WIRE, findings["thoughts"]) is covers
+    of_text = judge_answer(*WIRE, given(DRAFT, FINAL, thoughts=""))["thoughts"]
+    assert loss.covers("thoughts", *WIRE, of_text) is (declared == "thoughts")
 
 
 def test_drafts_in_the_summary_of_a_thought_of_interactions() -> None:
     summary = {"type": "image", "mime_type": "image/png", "data": DRAFT}
     steps = [{"type": "thought", "summary": [summary]}]
     body = json.dumps({"object": "interaction", "status": "completed", "steps": steps}).encode()
-    wire = WireAnswer(gather_interactions(body), "complete")
+    wire = wire_of(gather_interactions(body), "complete")
     assert wire.facts.opaque == {"thoughts": [DRAFT]}
     assert verdicts(wire, given(thoughts=""))["thoughts"] == "lost"

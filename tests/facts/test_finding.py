@@ -39,15 +39,15 @@ from harness.facts import (
     Text,
     Transcript,
     Usage,
-    WireAnswer,
     call_value,
+    detail,
     error_finding,
     json_of_fact,
     judge_answer,
     read_losses,
 )
+from harness.facts.detail import Fields, InvalidCall, Signature, StatedTwice
 from harness.facts.finding import MAX_SIDE, REASONS
-from harness.facts.known_model import judge_account
 from harness.judging.aspect_run import without_unrequested
 from harness.judging.aspects import compare_output, judge_exchange
 from harness.judging.judge import Cell, judge
@@ -66,7 +66,7 @@ from harness.stream.websocket import Message, Side, write_message
 from tests.readers.messages import gather_messages
 from tests.support.facts_adapters import facts_adapter
 from tests.support.second_turn import judge_second_turn
-from tests.support.wire_answers import answer, call_part, frame
+from tests.support.wire_answers import answer, call_part, frame, wire_of
 
 SIGNED = "c2lnbmF0dXJlIG9mIHRoZSBmaXJzdCBjYWxs"
 OF_TEXT = "c2lnbmF0dXJlIG9mIHRoZSB0ZXh0"
@@ -88,7 +88,7 @@ def judged(
 ) -> Iterable[Finding]:
     """The findings of an adapter that states these facts, on an answer with these messages."""
     transcript = Transcript((Entry(native, facts),), raised, skipped, asked_again)
-    return judge_answer(answer(*wire, **options), transcript, again).values()
+    return judge_answer(*answer(*wire, **options), transcript, again).values()
 
 
 def stop(*parts: dict[str, Any], reason: str = "STOP") -> list[dict[str, Any]]:
@@ -118,9 +118,17 @@ OF_MODEL = Facts(
 )
 
 
-def of_model(**changed: Any) -> Iterable[Finding]:
-    """The findings of payloads of a known event model that differ in these facts."""
-    return judge_account([OF_MODEL], replace(OF_MODEL, **changed), traced=False).values()
+STATED: list[Fact] = [
+    *(Signature("call", SIGNED), InvalidCall("f", "{"), detail.Result(False, "done")),
+    Fields(frozenset({"newField"})),
+]
+
+
+def of_model(kind: type[Fact], *facts: Fact) -> Iterable[Finding]:
+    """The findings of payloads of a known event model that have other facts of a kind."""
+    stated = [*(fact for fact in STATED if not isinstance(fact, kind)), *facts]
+    transcript = Transcript((Entry(SIGNED, tuple(stated)),), is_complete=True)
+    return judge_answer(*wire_of(OF_MODEL, "complete"), transcript).values()
 
 
 HELLO = wire_exchange(*stop(text()))
@@ -458,7 +466,7 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     ),
     "comes-late": (
         lambda: judge_answer(
-            WireAnswer(read_messages(stop(text(), call_part("f", None))), "complete"),
+            *wire_of(read_messages(stop(text(), call_part("f", None))), "complete"),
             Transcript((Entry(1, (Call(None, "f"),)), Entry(2, (Text("Hello there."), STOP)))),
         ).values(),
         '"Hello there." comes after call 1, but the wire has it before',
@@ -668,16 +676,14 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     ),
     "only-doubles": (
         lambda: judge_answer(
-            answer(*stop(call_part("f", None, x=2**53 + 1))),
+            *answer(*stop(call_part("f", None, x=2**53 + 1))),
             Transcript((Entry(None, (Call(None, "f", {"x": 2**53}), STOP)),), doubles=True),
         ).values(),
         "all numbers of the adapter's language are doubles, which can't hold an integer of the wire",
     ),
     "thoughts-in-text": (
         lambda: judge_answer(
-            WireAnswer(
-                Facts(text="a", thoughts="b", tagged="<t>b</t>a", finish="stop"), "complete"
-            ),
+            *wire_of(Facts(text="a", thoughts="b", tagged="<t>b</t>a", finish="stop"), "complete"),
             Transcript((Entry(None, (Text("<t>b</t>a"), STOP)),)),
         ).values(),
         "they are in the text, between their tags, as on the wire",
@@ -898,33 +904,33 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     ),
     "damaged-text": (
         lambda: judge_answer(
-            WireAnswer(Facts(text="H�", mended="Hé", finish="STOP"), "complete"),
+            *wire_of(Facts(text="H�", mended="Hé", finish="STOP"), "complete"),
             Transcript((Entry(None, (Text("H�"), Finish("STOP"))),)),
         ).values(),
         'the adapter passes on "H�", which is damaged; the wire also has "Hé"',
     ),
     "signed-part": (
-        lambda: of_model(signatures=[("text", SIGNED)]),
+        lambda: of_model(Signature, Signature("text", SIGNED)),
         f"a signature of text that the wire has at call: {SIGNED}",
     ),
     "invalid-call-missing": (
-        lambda: of_model(invalid_calls=[]),
+        lambda: of_model(InvalidCall),
         "the call f, whose arguments are not a JSON object, is neither shown nor reported",
     ),
     "invalid-call-made": (
-        lambda: of_model(invalid_calls=[("f", "{"), ("g", "{")]),
+        lambda: of_model(InvalidCall, InvalidCall("f", "{"), InvalidCall("g", "{")),
         "the wire has the call g not, or with other arguments",
     ),
     "number-of-results": (
-        lambda: of_model(results=[]),
+        lambda: of_model(detail.Result),
         "the wire has 1 results, the adapter 0",
     ),
     "result-state": (
-        lambda: of_model(results=[(True, "done")]),
+        lambda: of_model(detail.Result, detail.Result(True, "done")),
         "a result failed on one side only",
     ),
     "result-text": (
-        lambda: of_model(results=[(False, "do")]),
+        lambda: of_model(detail.Result, detail.Result(False, "do")),
         'a result has the text "done", the adapter\'s "do"',
     ),
     # a session
@@ -978,9 +984,9 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
         "the adapter opened a second session, which is not recorded",
     ),
     "left": (lambda: in_session(played=False), "the adapter ended the session before its end"),
-    "fields-missing": (lambda: of_model(others=set()), "lost: newField"),
+    "fields-missing": (lambda: of_model(Fields), "lost: newField"),
     "stated-twice": (
-        lambda: of_model(contradictions=[("finish", "stop", "length")]),
+        lambda: of_model(StatedTwice, StatedTwice("finish", "stop", "length")),
         'the payloads state it as "stop" and as "length"',
     ),
 }

@@ -15,22 +15,21 @@ from harness.facts import (
     Text,
     Transcript,
     Usage,
-    WireAnswer,
     losses_of_model,
     read_losses,
 )
 from harness.judging.aspects import compare_output
 from tests.support.facts import reading_of
 from tests.support.facts_adapters import facts_adapter
-from tests.support.wire_answers import answer, call_part, frame
+from tests.support.wire_answers import Wire, answer, call_part, frame
 
 
-def judged(wire: WireAnswer, declared: str, *facts: Fact) -> dict[str, str]:
+def judged(wire: Wire, declared: str, *facts: Fact) -> dict[str, str]:
     """The verdicts that are not kept, with the declared losses."""
     adapter = replace(facts_adapter(lambda transcript: transcript), losses=read_losses(declared))
     output = Output.of_transcript(Transcript((Entry(None, facts),)))
     reading = reading_of(wire.facts)
-    reading.interrupted = wire.interrupted
+    reading.interrupted = wire.asked.interrupted
     aspects = compare_output(reading, adapter, output).aspects
     return {name: each.verdict for name, each in aspects.items() if each.verdict != "kept"}
 

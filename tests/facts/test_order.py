@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.facts import Call, Entry, Fact, Facts, Finish, Text, Thought, Transcript, WireAnswer
+from harness.facts import Call, Entry, Fact, Facts, Finish, Text, Thought, Transcript
 from tests.readers.chat import gather_compat
 from tests.readers.interactions import gather_interactions
-from tests.support.wire_answers import answer, call_part, frame, red, verdicts
+from tests.support.wire_answers import answer, call_part, frame, red, verdicts, wire_of
 
 T1, T2 = Thought("I think. "), Thought("Again. ")
 X1, X2, X3 = Text("I look "), Text("it up. "), Text("Done.")
@@ -81,7 +81,7 @@ def test_a_whole_message_has_no_order(transcript: Transcript) -> None:
 def test_an_answer_that_is_not_streamed_has_no_order() -> None:
     whole = answer(frame({"text": X1.text}, call_part("g", None), finishReason="STOP"))
     assert red(whole, stream(G, X1)) == {"text": "wrong"}
-    unary = WireAnswer(whole.facts, "complete", streamed=False)
+    unary = wire_of(whole.facts, "complete", streamed=False)
     assert red(unary, stream(G, X1)) == {}
 
 
@@ -118,7 +118,7 @@ STEPS = (
 
 @pytest.mark.parametrize("facts", [gather_compat(CHAT), gather_interactions(STEPS)])
 def test_the_other_wires_have_an_order_too(facts: Facts) -> None:
-    wire = WireAnswer(facts, "complete")
+    wire = wire_of(facts, "complete")
     call = Call("a", "g", {})
     assert verdicts(wire, stream(X1, X2, call, X3))["text"] == "kept"
     assert verdicts(wire, stream(X1, X2, X3, call))["text"] == "kept"

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from harness.facts import Call, Entry, Fact, Finish, Text, Thought, Transcript, WireAnswer
+from harness.facts import Call, Entry, Fact, Finish, Text, Thought, Transcript
 from harness.facts.order import find_separators
 from tests.readers.interactions import gather_interactions
 from tests.readers.messages import gather_messages
 from tests.readers.responses import gather_responses
-from tests.support.wire_answers import answer, frame, verdicts
+from tests.support.wire_answers import Wire, answer, frame, verdicts, wire_of
 
 
-def responses(*summaries: Sequence[str]) -> WireAnswer:
+def responses(*summaries: Sequence[str]) -> Wire:
     items: list[dict[str, Any]] = [
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": text} for text in texts]}
         for texts in summaries
@@ -24,26 +24,26 @@ def responses(*summaries: Sequence[str]) -> WireAnswer:
     content = [{"type": "output_text", "text": "Hi"}]
     items.append({"type": "message", "role": "assistant", "content": content})
     body = {"object": "response", "status": "completed", "output": items}
-    return WireAnswer(gather_responses(json.dumps(body).encode()), "complete")
+    return wire_of(gather_responses(json.dumps(body).encode()), "complete")
 
 
-def messages(*thoughts: str) -> WireAnswer:
+def messages(*thoughts: str) -> Wire:
     blocks = [{"type": "thinking", "thinking": text, "signature": "QQ=="} for text in thoughts]
     content = [*blocks, {"type": "text", "text": "Hi"}]
     body = {"type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"}
-    return WireAnswer(gather_messages(json.dumps(body).encode()), "complete")
+    return wire_of(gather_messages(json.dumps(body).encode()), "complete")
 
 
-def interactions(*thoughts: str) -> WireAnswer:
+def interactions(*thoughts: str) -> Wire:
     steps: list[dict[str, Any]] = [
         {"type": "thought", "summary": [{"type": "text", "text": text}]} for text in thoughts
     ]
     steps.append({"type": "model_output", "content": [{"type": "text", "text": "Hi"}]})
     body = {"object": "interaction", "status": "completed", "steps": steps}
-    return WireAnswer(gather_interactions(json.dumps(body).encode()), "complete")
+    return wire_of(gather_interactions(json.dumps(body).encode()), "complete")
 
 
-def thoughts_of(wire: WireAnswer, *pieces: str) -> str:
+def thoughts_of(wire: Wire, *pieces: str) -> str:
     entries = [Entry(number, (Thought(piece),)) for number, piece in enumerate(pieces)]
     end = Entry("end", (Text("Hi"), Finish("stop")))
     return verdicts(wire, Transcript((*entries, end)))["thoughts"]
@@ -73,7 +73,7 @@ WIRES = {
     ],
 )
 def test_white_space_is_a_separator_only_between_parts(
-    wire: WireAnswer, pieces: tuple[str, ...], verdict: str
+    wire: Wire, pieces: tuple[str, ...], verdict: str
 ) -> None:
     assert thoughts_of(wire, *pieces) == verdict
 

@@ -17,10 +17,9 @@ from harness.facts import (
     Text,
     Thought,
     Transcript,
-    WireAnswer,
 )
 from tests.readers.gemini import gather_body
-from tests.support.wire_answers import answer, call_part, frame, red
+from tests.support.wire_answers import answer, call_part, frame, red, wire_of
 
 STOP = Finish("STOP")
 
@@ -76,7 +75,7 @@ def test_a_call_that_is_written_as_text_may_stay_text_or_become_a_call(
     text: str, name: str, arguments: dict[str, Any], rest: str
 ) -> None:
     body = json.dumps(frame({"text": text}, finishReason="STOP")).encode()
-    wire = WireAnswer(gather_body(body, tool_code=True), "complete")
+    wire = wire_of(gather_body(body, tool_code=True), "complete")
     assert red(wire, given(Text(text))) == {}
     assert red(wire, given(Text(rest), Call(None, name, arguments))) == {}
     assert red(wire, given(Text(rest))) == {"text": "lost"}

@@ -48,6 +48,7 @@ from harness.stream.generation import ToolOutcome, TranslationError
 from tests.faulty.cells import cells, differing_cells, recorded
 from tests.faulty.pipeline import AnswerFault, kept_by_exchange
 from tests.support.adapters import events_of, payloads_of
+from tests.support.facts import as_stated
 from tests.support.facts_adapters import with_facts
 from tests.support.payload_shims import SHIMS, transcript_of_payloads
 
@@ -129,10 +130,12 @@ def with_events(fault: AnswerFault) -> Adapter:
 
 
 def in_own_words(transcript: Transcript, payloads: list[Any]) -> Transcript:
-    """The transcript without the account of a known event model, and with the event model's own
-    word for the reason, if it has one.
+    """The transcript with the facts as a shim states them, and with the event model's own word for
+    the reason, if it has one.
     """
-    transcript = replace(transcript, account=None)
+    *entries, last = transcript.entries
+    stated = Entry(last.native, tuple(as_stated(last.facts)))
+    transcript = replace(transcript, entries=(*entries, stated), is_complete=False)
     reasons = [
         payload["finish_reason"]["reason"]
         for payload in payloads

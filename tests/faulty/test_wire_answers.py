@@ -10,11 +10,12 @@ import pytest
 
 from harness.adapters import Adapter, Output, RunOptions, Subject
 from harness.adapters.adapter import FACTS
-from harness.facts import Call, Entry, Fact, Finish, Text, Transcript, Usage, facts_of_account
+from harness.facts import Call, Entry, Fact, Finish, Text, Transcript, Usage
 from harness.judging.aspects import judge_exchange, provider_of
 from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange
 from tests.faulty.faults import CASSETTE
+from tests.support.statements import facts_of_account
 
 CASSETTES = {
     "messages": ("anthropic/text", "anthropic/calls", "anthropic/ends"),

@@ -21,7 +21,7 @@ from harness.facts import (
     call_value,
     error_finding,
 )
-from harness.judging.aspects import judge_transcript, wire_answer
+from harness.judging.aspects import conditions_of, judge_transcript
 from harness.judging.excerpts import (
     SHOWN,
     WIDTH,
@@ -192,7 +192,8 @@ def test_the_excerpt_begins_at_the_first_piece_that_is_lost() -> None:
     )
     kept = (pieces[0], *pieces[2:])
     transcript = Transcript(tuple(Entry({"text": piece}, (Text(piece),)) for piece in kept))
-    judged = judge_transcript(wire_answer(Reading(exchange), transcript), transcript)
+    reading = Reading(exchange)
+    judged = judge_transcript(reading.facts, conditions_of(reading, transcript), transcript)
     views = excerpts_of_answer(judged.values(), Reading(exchange), transcript)["text"]
     assert [view.layer for view in views] == ["frames", "native", "facts"]
     assert [view.first for view in views] == [1, 1, 0]

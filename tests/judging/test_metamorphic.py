@@ -15,7 +15,8 @@ import pytest
 import harness
 from harness.cassettes import Exchange, Request
 from harness.dialects import DIALECTS
-from harness.facts import Facts
+from harness.facts import Call, Error, Fact, Finish, Text, Thought, View
+from harness.facts.detail import Counts, Signature
 from harness.judging.metamorphic import SPELLINGS, VARIANTS, breaches, reader, variants_of
 from harness.judging.metamorphic.relations import ANSWERED, FAILED, PREFIX, equal
 from harness.pipeline.replay import replay
@@ -157,35 +158,43 @@ def test_the_mutated_wire_has_the_described_change() -> None:
     assert by_name["text-joined"].body.count(b"data: ") == 3
 
 
-BEFORE = Facts("ab", "t", [("f", {})], False, [("text", "s")], "stop", usage={"n": 1})
-ERROR: list[tuple[int | None, str]] = [(503, "overloaded")]
+BEFORE: list[Fact] = [
+    *(Thought("t"), Text("ab"), Signature("text", "s"), Call(None, "f", {})),
+    *(Finish("stop"), Counts({"n": 1})),
+]
+ERROR = Error(503, "overloaded")
+
+
+def replaced(kind: type[Fact], *facts: Fact) -> list[Fact]:
+    """The facts before, with other ones of a kind."""
+    return [*(fact for fact in BEFORE if not isinstance(fact, kind)), *facts]
 
 
 @pytest.mark.parametrize(
     ("relation", "after", "holds"),
     [
         (equal(), BEFORE, True),
-        (equal(), replace(BEFORE, calls=[]), False),
-        (equal(less=["usage"]), replace(BEFORE, usage={}), True),
-        (equal(text="c"), replace(BEFORE, text="abc"), True),
+        (equal(), replaced(Call), False),
+        (equal(less=["usage"]), replaced(Counts), True),
+        (equal(text="c"), replaced(Text, Text("abc")), True),
         (equal(text="c"), BEFORE, False),
         (
             equal(calls=lambda calls: [*calls, *calls]),
-            replace(BEFORE, calls=[("f", {}), ("f", {})]),
+            replaced(Call, Call(None, "f", {}), Call(None, "f", {})),
             True,
         ),
-        (PREFIX, replace(BEFORE, text="a", errors=ERROR), True),
-        (PREFIX, replace(BEFORE, text="a"), False),
-        (PREFIX, replace(BEFORE, text="b", errors=ERROR), False),
-        (PREFIX, replace(BEFORE, calls=[("f", {"cut": 1})], errors=ERROR), True),
-        (PREFIX, replace(BEFORE, calls=[("g", {}), ("f", {})], errors=ERROR), False),
-        (FAILED, Facts(errors=ERROR), True),
-        (FAILED, replace(BEFORE, errors=ERROR), False),
-        (ANSWERED, Facts(), True),
+        (PREFIX, replaced(Text, Text("a"), ERROR), True),
+        (PREFIX, replaced(Text, Text("a")), False),
+        (PREFIX, replaced(Text, Text("b"), ERROR), False),
+        (PREFIX, replaced(Call, Call(None, "f", {"cut": 1}), ERROR), True),
+        (PREFIX, replaced(Call, Call(None, "g", {}), Call(None, "f", {}), ERROR), False),
+        (FAILED, [ERROR], True),
+        (FAILED, [*BEFORE, ERROR], False),
+        (ANSWERED, [], True),
     ],
 )
-def test_a_relation_holds_or_not(relation: Any, after: Facts, holds: bool) -> None:
-    assert (relation.findings(BEFORE, after) == []) is holds
+def test_a_relation_holds_or_not(relation: Any, after: list[Fact], holds: bool) -> None:
+    assert (relation.findings(View(BEFORE), View(after)) == []) is holds
 
 
 def test_a_truncation_ends_at_its_stated_place() -> None:
@@ -248,13 +257,13 @@ def test_the_catalogue_has_the_known_behaviour_of_each_wire(kind: str) -> None:
 
 
 def test_the_facts_of_a_user_s_adapter_are_compared() -> None:
-    def read(exchange: Exchange) -> Facts:
+    def read(exchange: Exchange) -> View:
         payloads = replay(exchange, dialect="unified-llm")
-        text = "".join(item["delta"] for item in payloads if item["type"] == "TEXT_DELTA")
-        return Facts(text=text, errors=[(None, "") for item in payloads if item["type"] == "ERROR"])
+        texts = [Text(item["delta"]) for item in payloads if item["type"] == "TEXT_DELTA"]
+        return View(texts + [Error(None, "") for item in payloads if item["type"] == "ERROR"])
 
-    def deaf(exchange: Exchange) -> Facts:
-        return Facts(text=read(exchange).text)
+    def deaf(exchange: Exchange) -> View:
+        return View([Text(read(exchange).text)])
 
     assert breaches(EXCHANGE, read) == []
     findings = breaches(EXCHANGE, deaf)

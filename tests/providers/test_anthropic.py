@@ -9,6 +9,7 @@ import pytest
 from msgspec import to_builtins
 
 from harness.cassettes import Exchange
+from harness.facts import View
 from harness.judging.reading import Reading
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider, with_provider
 from harness.providers.anthropic.normalizer import MessagesNormalizer
@@ -137,7 +138,7 @@ def test_the_second_reader_agrees_about_blocks_that_overlap() -> None:
     body = b"".join(b"data: " + json.dumps(message).encode() + b"\n\n" for message in OVERLAP)
     facts = gather_messages(body)
     assert (facts.text, facts.calls) == ("Hi", [("f", {"a": 1})])
-    assert facts.calls == gather_events(read(*OVERLAP)).calls
+    assert facts.calls == View(gather_events(read(*OVERLAP))).calls
     assert gather_messages(body, interrupted=True).open_call is False
     cut = gather_messages(body.rpartition(b"data: ")[0], interrupted=True)
     assert (cut.text, cut.open_call) == ("", True)

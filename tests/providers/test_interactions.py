@@ -12,7 +12,7 @@ from msgspec import to_builtins
 import harness
 from harness.cassettes import Exchange, Request
 from harness.cassettes.yaml import parse
-from harness.facts import Call, Entry, Transcript
+from harness.facts import Call, Entry, Transcript, View
 from harness.judging.aspects import judge_exchange
 from harness.judging.reading import Reading
 from harness.pipeline.replay import frames_of
@@ -350,9 +350,9 @@ def test_a_fact_that_the_events_lack_is_found() -> None:
     events = harness.replay(exchange, layer="events")
     wire = gather_interactions(exchange.body)
     for lost, fact in (("call_start", "calls"), ("reasoning", "signatures"), ("usage", "usage")):
-        carried = gather_events([event for event in events if event["kind"] != lost])
+        carried = View(gather_events([event for event in events if event["kind"] != lost]))
         assert getattr(carried, fact) != getattr(wire, fact), lost
-    assert gather_events(events).calls == wire.calls
+    assert View(gather_events(events)).calls == wire.calls
 
 
 @pytest.mark.parametrize("result", [{}, {"result": "r"}])

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.facts import Entry, Facts, Finish, Text, Transcript, WireAnswer, judge_answer
+from harness.facts import Entry, Facts, Finish, Text, Transcript, judge_answer
 from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange, Request
 from tests.faulty.histories import OUTPUTS, TOOLS, WIRES
 from tests.support.second_turn import judge_second_turn
+from tests.support.wire_answers import wire_of
 
 Body = dict[str, Any]
 
@@ -85,5 +86,5 @@ def test_either_encryption_of_a_repeated_item_may_go_back(secrets: list[str], ve
 )
 def test_either_encryption_of_a_repeated_item_may_be_given(native: list[str], verdict: str) -> None:
     transcript = Transcript((Entry(native, (Text("Yes."), Finish("completed"))),))
-    answer = WireAnswer(encrypted_twice(), "complete")
-    assert judge_answer(answer, transcript)["signatures"].verdict == verdict
+    answer = wire_of(encrypted_twice(), "complete")
+    assert judge_answer(*answer, transcript)["signatures"].verdict == verdict

@@ -192,14 +192,14 @@ def test_a_lost_reason_is_lost_in_the_native_events_too() -> None:
 
 FAITHFUL = """
 from harness import replay
-from harness.facts import facts_of_account
+from harness.facts.stated import plain_fact
 from harness.providers.plain_events import gather_events
 
 def adapter(exchange):
     events = replay(exchange, layer="events")
     for event in events[:-1]:
         yield event, []
-    yield events[-1], facts_of_account(gather_events(events))
+    yield events[-1], [*filter(None, map(plain_fact, gather_events(events)))]
 """
 
 

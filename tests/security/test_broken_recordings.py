@@ -18,7 +18,7 @@ import pytest
 from harness import load
 from harness.adapters import ADAPTERS
 from harness.cassettes import Cassette, Exchange, Origin, dumps
-from harness.facts import Facts
+from harness.facts import View
 from harness.judging.aspects import facts_of
 from harness.judging.judge import NormalizedOnce
 from harness.recording.relay import relay
@@ -47,13 +47,13 @@ STREAM = [f"data: {message}\r\n\r\n".encode() for message in MESSAGES]
 WIRE = HEAD + b"".join(map(block, STREAM)) + b"0\r\n\r\n"
 
 
-def facts_by_adapter(exchange: Exchange) -> dict[str, Facts]:
+def facts_by_adapter(exchange: Exchange) -> dict[str, View]:
     exchange, normalize = replace(exchange, provider="gemini-api"), NormalizedOnce()
     facts = {
         name: facts_of(adapter, adapter.output(exchange, normalize=normalize))
         for name, adapter in ADAPTERS.items()
     }
-    return {name: account for name, account in facts.items() if isinstance(account, Facts)}
+    return {name: account for name, account in facts.items() if isinstance(account, View)}
 
 
 @pytest.mark.parametrize("path", ["direct", "relay"])

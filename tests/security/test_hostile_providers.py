@@ -19,7 +19,7 @@ import trustme
 
 from harness.adapters import ADAPTERS
 from harness.cassettes import CassetteError
-from harness.facts import Facts
+from harness.facts import View
 from harness.judging.aspects import facts_of
 from harness.judging.laws import check
 from harness.recording.cassette import Playback, UnknownRequest, use_cassette
@@ -175,7 +175,7 @@ def test_no_dialect_treats_a_hostile_answer_as_good(behaviour: Behaviour) -> Non
     exchange = replace(tape.exchanges()[0], provider="gemini-api")
     for adapter in ADAPTERS.values():
         facts = facts_of(adapter, adapter.output(exchange))
-        assert isinstance(facts, Facts)
+        assert isinstance(facts, View)
         assert facts.ended_well == behaviour.ends_well, adapter.name
     if len(unpack_before_fault(exchange.body, exchange.header("content-encoding"))[0]) < FLOOD:
         assert check(exchange) == []

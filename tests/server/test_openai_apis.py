@@ -17,7 +17,7 @@ from harness.cassettes import Exchange
 from harness.dialects import DIALECTS
 from harness.dialects.dialect import HttpApi
 from harness.facts import Entry, Transcript, read_losses
-from harness.judging.aspects import judge_transcript, wire_answer
+from harness.judging.aspects import conditions_of, judge_transcript
 from harness.judging.reading import Reading
 from harness.pipeline.replay import Normalized
 from harness.server import Server, serve
@@ -53,9 +53,10 @@ def findings(
     reply.add(Entry(native or text_of_bytes(b"".join(map(writer.event, payloads)))))
     read_reply(reply, wire, streamed=streamed)
     transcript = Transcript(tuple(reply.entries), raised=reply.raised)
-    answer = wire_answer(Reading(recorded), transcript)
-    for aspect, finding in judge_transcript(answer, transcript).items():
-        if finding.red and not any(loss.covers(aspect, answer, finding) for loss in LOSSES):
+    reading = Reading(recorded)
+    answer = reading.facts, conditions_of(reading, transcript)
+    for aspect, finding in judge_transcript(*answer, transcript).items():
+        if finding.red and not any(loss.covers(aspect, *answer, finding) for loss in LOSSES):
             yield aspect, finding.sentence
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.adapters import ADAPTERS, EVENTS, Output, RunOptions
-from harness.facts import Facts
+from harness.facts import Call, Error, Fact, Facts, Text, Thought, Usage, View
+from harness.facts.detail import Blocked, Unfinished
+from harness.facts.stated import plain_fact
 from harness.judging.aspects import compare_output
 from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange
@@ -28,11 +30,22 @@ def gather(
     dialect: str,
     payloads: Sequence[dict[str, Any]],
     signatures: Mapping[str, str | None] | None = None,
-) -> Facts:
+) -> View:
     """The facts in payloads; ``signatures``: tool id → signature that the session remembers."""
     adapter = EVENTS if dialect == "events" else ADAPTERS[dialect]
     assert adapter.facts
-    return adapter.facts(_output(payloads, signatures))
+    return View(adapter.facts(_output(payloads, signatures)))
+
+
+def as_stated(facts: Iterable[Fact]) -> list[Fact]:
+    """The facts as a shim states them: thoughts, text, calls, the end, counts and errors."""
+    view = View([*facts])
+    stated: list[Fact] = [Thought(view.thoughts)] if view.thoughts else []
+    stated += [Text(view.text)] if view.text else []
+    stated += [*view.of(Call), *([view.end] if view.finish else [])]
+    stated += [Usage(**view.counts)] if view.counts else []
+    others = (fact for fact in view.facts if isinstance(fact, Error | Blocked | Unfinished))
+    return stated + [fact for fact in map(plain_fact, others) if fact]
 
 
 def reading_of(wire: Facts, provider: str = "gemini-api") -> Reading:

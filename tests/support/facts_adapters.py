@@ -8,10 +8,12 @@ from typing import Any
 
 from harness.adapters import Adapter, Output, RunOptions
 from harness.adapters.adapter import FACTS, Effort
-from harness.facts import Entry, Fact, Transcript, facts_of_account
+from harness.facts import Entry, Fact, Transcript
 from harness.pipeline.replay import replay
 from harness.providers.plain_events import gather_events
 from harness.stream.exchange import Exchange
+
+from .facts import as_stated
 
 Change = Callable[[Transcript], Transcript]
 FEW = Effort(24, 8, 60, bytewise=False)
@@ -22,7 +24,7 @@ def faithful(exchange: Exchange, options: RunOptions) -> Transcript:
     events = replay(
         exchange, provider=options.provider, layer="events", tool_code=options.tool_code
     )
-    facts = facts_of_account(gather_events(events))
+    facts = as_stated(gather_events(events))
     entries = [Entry(event) for event in events]
     return Transcript((*entries, Entry(None, tuple(facts))))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from harness.cassettes import Exchange
-from harness.facts import Facts
+from harness.facts import View
 from harness.judging.metamorphic import breaches, reader, variants_of
 from harness.judging.metamorphic.catalogue import WireVariant
 
@@ -39,7 +39,7 @@ def broken_relations(exchange: Exchange, fault: Callable[[Exchange], bytes | Non
     """
     read = reader("unified-llm")
 
-    def faulty(variant: Exchange) -> Facts:
+    def faulty(variant: Exchange) -> View:
         body = fault(variant)
         return read(variant if body is None else replace(variant, reads=((None, body),)))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from harness.facts import Call, Facts, Finish, Text, Thought, arguments_of, facts_of_account
+from harness.facts import Call, Facts, Finish, Text, Thought, Usage, arguments_of, counts_of
 from harness.providers.openai_compat.facts import count_chat
 from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
@@ -129,7 +129,8 @@ class OpenAIChat(WireReader):
         if isinstance(usage, dict):
             counts = Facts()
             count_chat(counts, usage)
-            self.facts[place] += facts_of_account(counts)
+            if stated := counts_of(counts.usage):
+                self.facts[place].append(Usage(**stated))
 
 
 def _check_counts(usage: dict[str, Json]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from harness.facts import Call, Fact, Facts, Finish, Text, Thought, facts_of_account
+from harness.facts import Call, Fact, Facts, Finish, Text, Thought, Usage, counts_of
 from harness.providers import Answer
 from harness.providers.answer_reader import AnswerReader
 from harness.stream import events as canonical
@@ -94,7 +94,7 @@ class WireView(WireReader):
         if reason:
             self.facts[place].append(Finish(reason))
         if self._counts.usage:
-            self.facts[self._counted] += facts_of_account(self._counts)
+            self.facts[self._counted].append(Usage(**counts_of(self._counts.usage)))
 
 
 def left_over(events: Iterable[canonical.Event]) -> Iterator[tuple[str, Json]]:

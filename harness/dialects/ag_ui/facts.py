@@ -6,9 +6,21 @@ last event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from harness.facts import Facts, arguments_of, finish_class
+from harness.facts import Call, Error, Fact, Finish, Raw, Text, Thought, arguments_of, finish_class
+from harness.facts.detail import (
+    Blocked,
+    Fields,
+    FinishMessage,
+    GoodEnd,
+    InvalidCall,
+    OpenCall,
+    Result,
+    StatedTwice,
+    signatures_of,
+    usage_of,
+)
 from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
@@ -29,9 +41,10 @@ _OUTCOMES = {"stop": "success", "length": "cancelled"}
 """A class of finish reasons → the outcome of an answer without a call that ended for it."""
 
 
-def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
-    """Return the facts in the events of one run."""
-    facts = Facts()
+def read_facts(
+    payloads: Iterable[Mapping[str, Json]], session: Session | None = None
+) -> Iterator[Fact]:
+    """Yield the facts in the events of one run."""
     messages: dict[str, str] = {}  # id → kind of part
     names: dict[str, str] = {}
     drafts: dict[str, str] = {}
@@ -43,11 +56,11 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
             case "REASONING_MESSAGE_START":
                 messages[payload["messageId"]] = "thought"
             case "TEXT_MESSAGE_CONTENT":
-                _of(facts, messages, payload, "text")
-                facts.add_text(payload["delta"])
+                yield from _other_message(messages, payload, "text")
+                yield Text(payload["delta"])
             case "REASONING_MESSAGE_CONTENT":
-                _of(facts, messages, payload, "thought")
-                facts.add_thought(payload["delta"])
+                yield from _other_message(messages, payload, "thought")
+                yield Thought(payload["delta"])
             case "TOOL_CALL_START":
                 names[payload["toolCallId"]] = payload["toolCallName"]
                 drafts[payload["toolCallId"]] = ""
@@ -55,63 +68,68 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
                 drafts[payload["toolCallId"]] += payload["delta"]
             case "TOOL_CALL_END":
                 call = payload["toolCallId"]
-                _add_call(facts, names[call], drafts.pop(call))
+                yield _call(names[call], drafts.pop(call))
                 pending.append(call)
             case "TOOL_CALL_RESULT":
-                _add_result(facts, payload)
+                yield from _result(payload)
                 pending = [call for call in pending if call != payload["toolCallId"]]
             case "REASONING_ENCRYPTED_VALUE":
                 entity, kind = payload["entityId"], "call"
                 if payload["subtype"] == "message":
                     kind = messages[entity]
-                facts.add_signature(kind, payload["encryptedValue"])
+                yield from signatures_of(kind, payload["encryptedValue"])
             case "RAW":
-                facts.raw.append(payload["event"])
+                yield Raw(payload["event"])
             case "RUN_FINISHED":
-                _read_end(facts, payload)
-                _read_outcome(facts, payload["outcome"], pending)
+                yield from _end(payload)
+                yield from _outcome(payload, pending)
             case "RUN_ERROR":
-                _read_end(facts, payload)
-                if facts.block_reason is None:
+                yield from _end(payload)
+                if _beside(payload).get("blockReason") is None:
                     code = payload.get("code", "")
-                    facts.add_error(int(code) if code.isdecimal() else None, payload["message"])
-    for call, draft in drafts.items():
-        facts.calls.append((names[call], arguments_of(draft)))
-    facts.open_call = bool(drafts)
-    return facts
+                    yield Error(int(code) if code.isdecimal() else None, payload["message"])
+    yield from (OpenCall(names[call], arguments_of(draft)) for call, draft in drafts.items())
 
 
-def _of(facts: Facts, messages: Mapping[str, str], payload: Mapping[str, Json], kind: str) -> None:
-    """Check that a piece of text belongs to a message of its kind."""
+def _other_message(
+    messages: Mapping[str, str], payload: Mapping[str, Json], kind: str
+) -> Iterator[Fact]:
+    """Yield a contradiction if a piece of text does not belong to a message of its kind."""
     message = payload["messageId"]
     if messages.get(message) != kind:
-        aspect = "text" if kind == "text" else "thoughts"
-        facts.contradictions.append((aspect, [*messages], message))
+        yield StatedTwice("text" if kind == "text" else "thoughts", [*messages], message)
 
 
-def _add_call(facts: Facts, name: str, text: str) -> None:
+def _call(name: str, text: str) -> Fact:
     arguments = arguments_of(text)
     if isinstance(arguments, dict) and text:
-        facts.calls.append((name, arguments))
-    else:
-        facts.invalid_calls.append((name, text))
+        return Call(None, name, arguments)
+    return InvalidCall(name, text)
 
 
-def _add_result(facts: Facts, payload: Mapping[str, Json]) -> None:
-    beside = payload.get("metadata", {}).get(OWN, {})
-    content = payload["content"]
+def _result(payload: Mapping[str, Json]) -> Iterator[Fact]:
+    beside, content = _beside(payload), payload["content"]
     response = arguments_of(content) if content.startswith("{") else content
-    facts.others.add("functionResponse")
+    yield Fields(frozenset({"functionResponse"}))
     failed = "error" in beside or beside.get("status") not in (None, "", "success")
-    facts.add_result(failed, response)
+    yield Result.of(failed, response)
     if "raw" in beside:
-        facts.raw.append(beside["raw"])
+        yield Raw(beside["raw"])
 
 
-def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
-    beside = payload.get("metadata", {}).get(OWN, {})
-    facts.finish, facts.finish_message = beside.get("finishReason"), beside.get("finishMessage")
-    facts.block_reason = beside.get("blockReason")
+def _beside(payload: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return what has no field of AG-UI."""
+    beside: Mapping[str, Json] = payload.get("metadata", {}).get(OWN, {})
+    return beside
+
+
+def _end(payload: Mapping[str, Json]) -> Iterator[Fact]:
+    beside = _beside(payload)
+    if reason := beside.get("finishReason"):
+        yield Finish(reason)
+    yield FinishMessage(beside.get("finishMessage"))
+    if (reason := beside.get("blockReason")) is not None:
+        yield Blocked(reason)
     (usage,) = payload.get("usage") or [{}]
     counts = dict(usage)
     for name, total, part in (
@@ -121,16 +139,20 @@ def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
         if total in usage:
             counts[name] = usage[total] - part
     known = {name: wire for name, wire in _COUNTS.items() if name in counts}
-    facts.add_usage(counts, known, beside.get("usage"))
-    facts.others |= {"modelVersion", "responseId"}  # they have names of their own here
+    yield from usage_of(counts, known, beside.get("usage"))
+    yield Fields(frozenset({"modelVersion", "responseId"}))  # they have names of their own here
 
 
-def _read_outcome(facts: Facts, outcome: Mapping[str, Json], pending: list[str]) -> None:
-    """Read the outcome, which must fit the finish reason, and name the calls without a result."""
+def _outcome(payload: Mapping[str, Json], pending: list[str]) -> Iterator[Fact]:
+    """Yield whether the outcome is good. It must fit the finish reason, and name the calls without
+    a result.
+    """
+    outcome, finish = payload["outcome"], _beside(payload).get("finishReason")
     kind = outcome["type"]
-    facts.ended_well = kind == "success" and (bool(pending) or facts.finish is not None)
-    expected = "success" if pending else _OUTCOMES.get(finish_class(facts.finish) or "", kind)
+    if kind == "success" and (pending or finish is not None):
+        yield GoodEnd()
+    expected = "success" if pending else _OUTCOMES.get(finish_class(finish) or "", kind)
     if kind != expected:
-        facts.contradictions.append(("finish", expected, kind))
+        yield StatedTwice("finish", expected, kind)
     if outcome.get("pendingToolCallIds", []) != pending:
-        facts.contradictions.append(("calls", pending, outcome.get("pendingToolCallIds")))
+        yield StatedTwice("calls", pending, outcome.get("pendingToolCallIds"))

@@ -4,9 +4,10 @@ unknown parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from harness.facts import Facts, finish_class
+from harness.facts import Error, Fact, Finish, Raw, Text, Thought, finish_class
+from harness.facts.detail import Blocked, GoodEnd, usage_of
 from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
@@ -18,25 +19,28 @@ _COUNTS = {
 _BLOCKED = "Gemini API call blocked: "
 
 
-def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
-    """Return the facts in StreamEvents."""
-    facts = Facts()
+def read_facts(
+    payloads: Iterable[Mapping[str, Json]], session: Session | None = None
+) -> Iterator[Fact]:
+    """Yield the facts in StreamEvents."""
+    finish = None
     for payload in payloads:
         data = payload["data"]
         match payload["type"]:
             case "TOKEN" if payload["tokenType"].endswith("LLM_THINKING"):
-                facts.add_thought(data)
+                yield Thought(data)
             case "TOKEN":
-                facts.add_text(data)
+                yield Text(data)
             case "METADATA":
-                facts.finish = data.get("stopReason")
-                facts.ended_well = finish_class(facts.finish) not in (None, "other")
-                facts.add_usage(data, _COUNTS, data.get("providerRawUsage"))
+                finish = data.get("stopReason")
+                yield from usage_of(data, _COUNTS, data.get("providerRawUsage"))
             case "ERROR" if data["message"].startswith(_BLOCKED):
-                facts.block_reason = data["message"].removeprefix(_BLOCKED)
+                yield Blocked(data["message"].removeprefix(_BLOCKED))
             case "ERROR":
                 code = data.get("code")
-                facts.add_error(code if isinstance(code, int) else None, data["message"])
+                yield Error(code if isinstance(code, int) else None, data["message"])
             case "UNKNOWN":
-                facts.raw.append(data)
-    return facts
+                yield Raw(data)
+    yield from [Finish(finish)] if finish else []
+    if finish_class(finish) not in (None, "other"):
+        yield GoodEnd()

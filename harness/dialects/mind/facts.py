@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from harness.facts import Facts
+from harness.facts import Call, Error, Fact, Finish, Text
+from harness.facts.detail import GoodEnd, Result, StatedTwice
 from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
 
-def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
-    """Return the facts in records. ``finish`` is the code of the final error, else ``result`` or
-    ``incomplete result``.
+def read_facts(
+    payloads: Iterable[Mapping[str, Json]], session: Session | None = None
+) -> Iterator[Fact]:
+    """Yield the facts in records. The finish reason is the code of the final error, else ``result``
+    or ``incomplete result``.
     """
-    facts = Facts()
+    text = ""
     for payload in payloads:
         match payload["type"]:
             case "assistant":
-                facts.add_text(
-                    "".join(content["text"] for content in payload["message"]["content"])
-                )
+                piece = "".join(content["text"] for content in payload["message"]["content"])
+                text += piece
+                yield Text(piece)
             case "tool_code":
-                facts.calls.append((payload["name"], payload["args"]))
+                yield Call(None, payload["name"], payload["args"])
             case "tool_result":
-                result = payload["result"]
-                facts.add_result("error" in result, result)
+                yield Result.of("error" in payload["result"], payload["result"])
             case "result":
-                facts.ended_well = not payload.get("incomplete")
-                facts.finish = "result" if facts.ended_well else "incomplete result"
-                if payload["result"] != facts.text:
-                    facts.contradictions.append(("text", facts.text, payload["result"]))
+                is_good = not payload.get("incomplete")
+                yield from [GoodEnd()] if is_good else []
+                yield Finish("result" if is_good else "incomplete result")
+                if payload["result"] != text:
+                    yield StatedTwice("text", text, payload["result"])
             case "error":
-                facts.finish = payload["code"]
-                facts.add_error(None, payload["message"])
-    return facts
+                yield Finish(payload["code"])
+                yield Error(None, payload["message"])

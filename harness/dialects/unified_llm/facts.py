@@ -5,9 +5,33 @@ They carry everything: a part without a field of its own is a PROVIDER_EVENT.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from harness.facts import Aspect, Facts, arguments_of, finish_class, is_malformed
+from harness.facts import (
+    Aspect,
+    Call,
+    Error,
+    Fact,
+    Finish,
+    Raw,
+    Text,
+    Thought,
+    View,
+    arguments_of,
+    finish_class,
+    is_malformed,
+)
+from harness.facts.detail import (
+    Fields,
+    FinishMessage,
+    GoodEnd,
+    InvalidCall,
+    OpenCall,
+    StatedTwice,
+    Unfinished,
+    signatures_of,
+    usage_of,
+)
 from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
@@ -25,47 +49,40 @@ _REASONS = {"stop": "stop", "length": "length", "filter": "content_filter"}
 """A class of finish reasons → the reasons that an answer without a call may have for it."""
 
 
-def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
+def read_facts(
+    payloads: Iterable[Mapping[str, Json]], session: Session | None = None
+) -> list[Fact]:
     """Return the facts in StreamEvents."""
-    facts = Facts()
+    facts: list[Fact] = []
     drafts: dict[tuple[str, str], str] = {}
-    texts: list[str] = []
-    thoughts: list[str] = []
     block = None
     for payload in payloads:
         kind = payload["type"]
         if call := payload.get("tool_call"):
-            _read_call(facts, drafts, payload, call)
+            facts += _call(drafts, payload, call)
         elif kind == "TEXT_DELTA":
-            texts.append(payload["delta"])
+            facts.append(Text(payload["delta"]))
         elif kind == "REASONING_DELTA":
-            thoughts.append(payload["reasoning_delta"])
+            facts.append(Thought(payload["reasoning_delta"]))
         elif kind in ("FINISH", "ERROR"):
-            facts.text, facts.thoughts = "".join(texts), "".join(thoughts)
-            _read_end(facts, payload)
+            facts += _end(facts, payload)
         elif kind == "TEXT_END":
-            facts.add_signature("text", payload.get("signature"))
+            facts += signatures_of("text", payload.get("signature"))
         elif kind == "REASONING_END":
-            facts.add_signature("thought", payload.get("signature"))
+            facts += signatures_of("thought", payload.get("signature"))
         elif kind == "PROVIDER_EVENT":
-            facts.raw.append(payload["raw"])
+            facts.append(Raw(payload["raw"]))
         if kind == "TEXT_START":
             block = payload.get("text_id")
         elif "text_id" in payload and payload["text_id"] != block:
-            facts.contradictions.append(("text", block, payload["text_id"]))
-    facts.text, facts.thoughts = "".join(texts), "".join(thoughts)
-    for (name, _), draft in drafts.items():
-        facts.calls.append((name, arguments_of(draft)))
-    facts.open_call = bool(drafts)
+            facts.append(StatedTwice("text", block, payload["text_id"]))
+    facts += (OpenCall(name, arguments_of(draft)) for (name, _), draft in drafts.items())
     return facts
 
 
-def _read_call(
-    facts: Facts,
-    drafts: dict[tuple[str, str], str],
-    payload: Mapping[str, Json],
-    call: Mapping[str, Json],
-) -> None:
+def _call(
+    drafts: dict[tuple[str, str], str], payload: Mapping[str, Json], call: Mapping[str, Json]
+) -> Iterator[Fact]:
     key = (call.get("name", ""), call.get("id", ""))
     match payload["type"]:
         case "TOOL_CALL_START":
@@ -75,59 +92,61 @@ def _read_call(
         case "TOOL_CALL_END":
             drafts.pop(key, None)
             if isinstance(call["arguments"], dict):
-                facts.calls.append((call["name"], call["arguments"]))
+                yield Call(None, call["name"], call["arguments"])
             else:
-                facts.invalid_calls.append((call["name"], call["arguments"]))
-    facts.add_signature("call", call.get("signature"))
+                yield InvalidCall(call["name"], call["arguments"])
+    yield from signatures_of("call", call.get("signature"))
 
 
-def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
+def _end(before: Sequence[Fact], payload: Mapping[str, Json]) -> Iterator[Fact]:
     finish = payload.get("finish_reason") or {}
-    facts.finish, facts.finish_message = finish.get("raw"), finish.get("message")
-    facts.ended_well = "error" not in payload and finish.get("reason") in GOOD_ENDS
+    raw = finish.get("raw")
+    yield from [Finish(raw)] if raw else []
+    yield FinishMessage(finish.get("message"))
+    if "error" not in payload and finish.get("reason") in GOOD_ENDS:
+        yield GoodEnd()
     usage = payload.get("usage") or {}
-    facts.add_usage(usage, _COUNTS, usage.get("raw"))
-    expected = _REASONS.get(finish_class(facts.finish) or "")
-    if facts.calls:
+    yield from usage_of(usage, _COUNTS, usage.get("raw"))
+    expected = _REASONS.get(finish_class(raw) or "")
+    if any(isinstance(fact, Call) for fact in before):
         expected = "tool_calls"
-    elif is_malformed(facts.finish):
+    elif is_malformed(raw):
         expected = "error"
-    if facts.invalid_calls:
+    if any(isinstance(fact, InvalidCall) for fact in before):
         expected = "error"
     if "error" not in payload and expected not in (None, finish.get("reason")):
-        facts.contradictions.append(("finish", expected, finish.get("reason")))
-    facts.others |= {"modelVersion", "responseId"}  # the Response has names of its own for them
+        yield StatedTwice("finish", expected, finish.get("reason"))
+    # the Response has names of its own for them
+    yield Fields(frozenset({"modelVersion", "responseId"}))
     if "response" in payload:
-        _check_response(facts, payload["response"])
+        yield from _contradictions(View(before), payload["response"])
     error = payload.get("error")
     if error is not None and error["type"] == "StreamError":
-        facts.unfinished = True
+        yield Unfinished()
     elif error is not None:
-        facts.add_error(error.get("status_code"), error["message"])
+        yield Error(error.get("status_code"), error["message"])
 
 
-def _check_response(facts: Facts, response: Mapping[str, Json]) -> None:
-    """Check that the Response of the last payload repeats the text, thoughts and calls of the
-    stream.
+def _contradictions(view: View, response: Mapping[str, Json]) -> Iterator[Fact]:
+    """Yield each contradiction to the text, thoughts and calls of the stream, which the Response of
+    the last payload repeats.
     """
     parts = response["message"]["content"]
     calls = [part["tool_call"] for part in parts if part["kind"] == "tool_call"]
     repeated: dict[Aspect, tuple[Json, Json]] = {
-        "text": (facts.text, "".join(part["text"] for part in parts if part["kind"] == "text")),
+        "text": (view.text, "".join(part["text"] for part in parts if part["kind"] == "text")),
         "thoughts": (
-            facts.thoughts,
+            view.thoughts,
             "".join(part["thinking"]["text"] for part in parts if part["kind"] == "thinking"),
         ),
         "calls": (
-            [*facts.calls, *facts.invalid_calls],
+            [*view.calls, *view.invalid_calls],
             sorted(
                 ((call["name"], call["arguments"]) for call in calls),
                 key=lambda call: isinstance(call[1], str),
             ),
         ),
     }
-    facts.contradictions += [
-        (name, streamed, in_response)
-        for name, (streamed, in_response) in repeated.items()
-        if streamed != in_response
-    ]
+    for name, (streamed, in_response) in repeated.items():
+        if streamed != in_response:
+            yield StatedTwice(name, streamed, in_response)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.adapters import AdapterError, OutOfTime, Output, Subject
-from harness.facts import Aspect, Facts
+from harness.facts import Aspect, View
 from harness.specs.volatile import as_read
 from harness.stream.exchange import Exchange
 
@@ -147,7 +147,7 @@ def _last(output: Output) -> object:
     return output.items[-1] if output.items else None
 
 
-def _not_a_beginning(facts: Facts, full: Facts, tags: Sequence[str]) -> str:
+def _not_a_beginning(facts: View, full: View, tags: Sequence[str]) -> str:
     for name in ("text", "thoughts"):
         part, whole = _without_open_tag(getattr(facts, name), tags), getattr(full, name)
         if not whole.startswith(part):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from harness.adapters import Output, Subject
-from harness.facts import Facts
+from harness.facts import View
 from harness.specs.volatile import as_read
 from harness.stream.exchange import Exchange
 
@@ -30,8 +31,12 @@ depends on the split.
 OF_FACTS = (*SAME_WIRE[:2], "sse", "key-order", "compact", *OTHER_PIECES)
 """Spellings that every client of an event stream must read."""
 
-_NOT_CONTENT = ("others", "unreadable", "at_error", "at_block", "marks", "blocks", "contradictions")
-"""Fields of the facts that depend on the spelling."""
+_CONTENT: Final = (
+    *("text", "thoughts", "calls", "open_call", "invalid_calls", "results", "signatures"),
+    *("media", "code", "server_tools", "usage", "notices"),
+    *("finish", "finish_message", "block_reason", "errors", "ended_well", "unfinished"),
+)
+"""The views that do not depend on the spelling."""
 
 
 def spelling_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
@@ -64,19 +69,17 @@ def _events_breach(
     output = subject.output(respelled)
     if subject.adapter.facts is None:
         return None
-    findings = _differing(subject.adapter.facts(output), subject.adapter.facts(expected))
+    findings = _differing(
+        View(subject.adapter.facts(output)), View(subject.adapter.facts(expected))
+    )
     if not findings:
         return None
     sentence = "; ".join(f"{variant.name}: {finding}" for finding in findings)
     return Breach(sentence, respelled, as_read(expected.items), None, variant.feature)
 
 
-def _differing(got: Facts, expected: Facts) -> list[str]:
-    pairs = (
-        (name, value, getattr(expected, name))
-        for name, value in vars(got).items()
-        if name not in _NOT_CONTENT
-    )
+def _differing(got: View, expected: View) -> list[str]:
+    pairs = ((name, getattr(got, name), getattr(expected, name)) for name in _CONTENT)
     return [
         f"{name} is {value!r} instead of {other!r}"[:300]
         for name, value, other in pairs

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from harness.adapters import AdapterError, Subject
-from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript
+from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript, View
 from harness.stream.exchange import Exchange
 
 from ..aspects import facts_of, provider_of, read_raw_facts, wire_facts
@@ -144,7 +144,7 @@ def _ends_well(answer: Exchange, subject: Subject, wire: Facts) -> bool:
         asked_again = wire.may_be_asked_again(output.transcript.asked_again)
         return not asked_again and states_good_end(read_raw_facts(output.transcript))
     facts = facts_of(subject.adapter, output)
-    return isinstance(facts, Facts) and facts.ended_well
+    return isinstance(facts, View) and facts.ended_well
 
 
 def states_good_end(transcript: Transcript) -> bool:

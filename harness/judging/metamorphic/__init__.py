@@ -10,7 +10,7 @@ unknown fields, or an error in the middle. `variants_of` makes these forms from 
 
     assert breaches(cassette.exchanges[0], lambda exchange: read(my_adapter(exchange))) == []
 
-``read`` turns the output of an adapter into `harness.facts.Facts`. `reader` does this for our own
+``read`` turns the output of an adapter into `harness.facts.View`. `reader` does this for our own
 event models.
 """
 
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness.dialects import DIALECTS, Payload
-from harness.facts import Facts
+from harness.facts import View
 from harness.pipeline.replay import choose_provider, replay
 from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
@@ -56,7 +56,7 @@ def variants_of(exchange: Exchange) -> Iterator[tuple[WireVariant, Exchange]]:
             yield variant, changed
 
 
-def breaches(exchange: Exchange, read: Callable[[Exchange], Facts]) -> list[str]:
+def breaches(exchange: Exchange, read: Callable[[Exchange], View]) -> list[str]:
     """Return the relations that do not hold for an adapter, one sentence each.
 
     ``read`` returns the facts that the adapter finds in an exchange. Its exceptions are not caught.
@@ -71,16 +71,16 @@ def breaches(exchange: Exchange, read: Callable[[Exchange], Facts]) -> list[str]
 
 def reader(
     dialect: str, make: Callable[..., list[Payload]] = replay, **options: Any
-) -> Callable[[Exchange], Facts]:
+) -> Callable[[Exchange], View]:
     """Return a function that reads the facts from the output of an adapter of one of our event
     models.
 
     ``make`` is called like `harness.replay`, with ``options``.
     """
 
-    def read(exchange: Exchange) -> Facts:
+    def read(exchange: Exchange) -> View:
         session = Session()
         payloads = make(exchange, dialect=dialect, session=session, **options)
-        return DIALECTS[dialect].facts(payloads, session)
+        return View([*DIALECTS[dialect].facts(payloads, session)])
 
     return read

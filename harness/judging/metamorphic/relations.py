@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.facts import Facts
+from harness.facts import View
 from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 
@@ -22,7 +22,7 @@ class Relation:
     """
 
     name: str
-    findings: Callable[[Facts, Facts], list[str]]
+    findings: Callable[[View, View], list[str]]
 
 
 def equal(
@@ -37,7 +37,7 @@ def equal(
     ``calls`` maps the recorded calls to the expected calls.
     """
 
-    def findings(before: Facts, after: Facts) -> list[str]:
+    def findings(before: View, after: View) -> list[str]:
         expected, got = _compared(before), _compared(after)
         expected["text"] += text
         if calls:
@@ -57,7 +57,7 @@ def equal(
     return Relation(" ".join(words), findings)
 
 
-def _compared(facts: Facts) -> dict[str, Json]:
+def _compared(facts: View) -> dict[str, Json]:
     """Return the facts that relations compare, by name.
 
     A signature may move to another part, so the kind of its part is not compared.
@@ -73,11 +73,11 @@ def _compared(facts: Facts) -> dict[str, Json]:
     }
 
 
-def _has_failed(facts: Facts) -> bool:
+def _has_failed(facts: View) -> bool:
     return bool(facts.errors) or facts.unfinished
 
 
-def _prefix(before: Facts, after: Facts) -> list[str]:
+def _prefix(before: View, after: View) -> list[str]:
     findings = [
         f"{name} is {short_json(got)}, which is not a beginning of {short_json(expected)}"
         for name, got, expected in (
@@ -93,7 +93,7 @@ def _prefix(before: Facts, after: Facts) -> list[str]:
     return findings + ([] if _has_failed(after) else ["no error is reported"])
 
 
-def _failed(before: Facts, after: Facts) -> list[str]:
+def _failed(before: View, after: View) -> list[str]:
     alone = _has_failed(after) and not after.text
     return [] if alone else ["the answer is not only an error"]
 

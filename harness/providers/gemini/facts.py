@@ -4,23 +4,27 @@ that the text keeps each ``<tool_code>``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import Struct
 
-from harness.facts import Facts, arguments_of
+from harness.facts import Fact, Facts, arguments_of, counts_of
+from harness.facts import fact as stated
 from harness.stream.events import (
     Annotation,
     Blocked,
+    CallEnd,
     CallPiece,
     CallStart,
     Code,
     CodeResult,
     Error,
     Event,
+    Finish,
     Media,
     Metadata,
+    Reasoning,
     ServerCall,
     ServerResult,
     Text,
@@ -228,6 +232,43 @@ class GeminiFacts(EventFacts):
     def _note_piece(self, value: Json) -> None:
         if value is not None:
             self.facts.pieces.append(value if isinstance(value, str) else "")
+
+
+def state_messages(messages: Iterable[Json]) -> Iterator[Fact]:
+    """Yield the facts of messages that are already parsed, as a shim states them. A call that never
+    ends is none.
+    """
+    starts: dict[int, CallStart] = {}
+    finish: Finish | None = None
+    noted = Facts()
+    normalizer = GeminiNormalizer(Answer())
+    events = [event for message in messages for event in normalizer.feed(Frame(0, message))]
+    events += [event for event in normalizer.close() if not isinstance(event, CallEnd)]
+    for event in events:
+        if getattr(event, "candidate", 0) > 0:
+            continue
+        match event:
+            case Text(text=text) if text and not event.role:
+                yield stated.Text(text)
+            case Reasoning(text=text) if text:
+                yield stated.Thought(text)
+            case CallStart():
+                starts[event.call] = event
+            case CallEnd() if event.call in starts:
+                start = starts[event.call]
+                yield stated.Call(start.id or None, start.name, event.arguments)
+            case Finish():
+                finish = event
+            case Usage():
+                count_gemini(noted, event.raw)
+            case Error():
+                yield stated.Error(event.code, event.message)
+            case Blocked():
+                yield stated.Error(None, f"blocked: {event.reason}")
+    if finish is not None:
+        yield stated.Finish(finish.raw)
+    if counts := counts_of(noted.usage):
+        yield stated.Usage(**counts)
 
 
 def read_messages(messages: Iterable[Json]) -> Facts:

@@ -27,7 +27,9 @@ def make_observer(
     def findings(items: list[Any]) -> dict[str, list[str]]:
         changed = replace(output, items=items)
         facts = facts_of(adapter, changed)
-        known = adapter if isinstance(facts, str) else replace(adapter, facts=lambda _: facts)
+        known = (
+            adapter if isinstance(facts, str) else replace(adapter, facts=lambda _: [*facts.facts])
+        )
         judged = compare_output(reading, known, changed)
         shape = [judged.error] if judged.error else []
         good_end = not isinstance(facts, str) and facts.ended_well and reason

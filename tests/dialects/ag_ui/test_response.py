@@ -13,6 +13,7 @@ from hypothesis import given, settings
 import harness
 from harness.cassettes.load import load
 from harness.dialects.ag_ui import DIALECT as AG_UI
+from harness.facts import View
 from harness.project.suite import CASSETTES
 from harness.stream import events as ev
 from harness.stream.session import Session, Tool
@@ -337,7 +338,7 @@ def test_events_of_legal_events_are_in_order_and_complete(events: list[ev.Event]
     for payload in payloads:
         state = AG_UI.order[state][payload["type"]]
     assert state == "over"
-    facts = AG_UI.facts(payloads, Session())
+    facts = View([*AG_UI.facts(payloads, Session())])
     texts, thoughts = "", ""
     for event in carried(events):
         match event:

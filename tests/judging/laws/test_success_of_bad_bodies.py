@@ -13,7 +13,7 @@ import harness
 from harness import Exchange
 from harness.adapters import ADAPTERS, RunOptions
 from harness.dialects import DIALECTS
-from harness.facts import Facts
+from harness.facts import View
 from harness.judging.aspects import facts_of
 from harness.judging.judge import NormalizedOnce
 from harness.judging.laws.success import no_good_end
@@ -124,7 +124,7 @@ def good_ends(wire: str, body: bytes) -> list[str]:
     for name in DIALECTS:
         adapter = ADAPTERS[name]
         facts = facts_of(adapter, adapter.output(exchange, options, normalize))
-        assert isinstance(facts, Facts)
+        assert isinstance(facts, View)
         names += [name] if facts.ended_well else []
     return names
 
