@@ -1,24 +1,20 @@
-"""The account of one answer: the facts by which raw bytes, events and payloads are compared."""
+"""The account of one answer of a wire, with which an adapter's facts are compared."""
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from harness.stream.json_codec import Json, nests_deeply
 
-from .finding import Aspect
 from .finish import CONTINUATION, is_malformed
 from .order import Run
 
 
 @dataclass
 class Facts:
-    """The facts of candidate 0 of one answer. Only the reader of a wire fills the fields from
-    ``opaque`` to ``ends_in_thought``.
-    """
+    """The facts of candidate 0 of one answer of a wire."""
 
     text: str = ""
     """All pieces of text, joined."""
@@ -63,8 +59,6 @@ class Facts:
     """The pieces that are not JSON."""
     unreadable_at: int | None = field(default=None, compare=False)
     """The byte of the body at which the first of ``unreadable`` begins; None if it is not known."""
-    contradictions: list[tuple[Aspect, Json, Json]] = field(default_factory=list)
-    """Each aspect that payloads state twice, and its two values."""
     results: list[tuple[bool, str | None]] = field(default_factory=list)
     """The results of tools that the provider ran: (whether it failed, its text or None)."""
     notices: list[str] = field(default_factory=list)
@@ -75,7 +69,6 @@ class Facts:
     """Whether the answer reports its end, and reports no failure, no continuation and no malformed
     call.
     """
-    unfinished: bool = False
     invalid_calls: list[tuple[str, str]] = field(default_factory=list)
     """(name, text) of whole calls whose arguments are not a JSON object."""
     at_error: Facts | None = None
@@ -124,12 +117,6 @@ class Facts:
     """Whether no text and no call follows the last thought, on a wire that refuses such a thought
     in a history.
     """
-    raw: list[Json] = field(default_factory=list)
-    """Objects of the wire that payloads pass on unchanged. The oracle of the wire reads them."""
-    raw_usage: dict[str, Json] = field(default_factory=dict)
-    """The same for usage. The oracle takes only the counts that are not in ``own_counts``."""
-    own_counts: frozenset[str] = frozenset()
-    """The counts for which the payloads have their own fields."""
 
     @property
     def has_content(self) -> bool:
@@ -208,18 +195,6 @@ class Facts:
         """Note one signature, several, or none, of a part of this kind."""
         signatures = signature if isinstance(signature, list) else [signature]
         self.signatures += [(kind, item) for item in signatures if isinstance(item, str)]
-
-    def add_usage(
-        self, counts: Mapping[str, Json], names: Mapping[str, str], raw: Json = None
-    ) -> None:
-        """Note the counts in ``counts``, whose fields ``names`` maps to the names of the wire, and
-        the wire's own object.
-        """
-        self.own_counts = frozenset(names.values())
-        self.raw_usage |= raw if isinstance(raw, dict) else {}
-        self.usage |= {
-            wire: counts[name] for name, wire in names.items() if counts.get(name) is not None
-        }
 
     def add_result(self, failed: bool, response: Json) -> None:
         """Note the result of a tool: its text, or an object with the text under a usual name."""

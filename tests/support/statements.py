@@ -28,6 +28,4 @@ def facts_of_account(account: Facts) -> list[Fact]:
     facts += [Error(code, message) for code, message in account.errors]
     if account.block_reason is not None:
         facts.append(Error(None, f"blocked: {account.block_reason}"))
-    if account.unfinished and not account.errors:
-        facts.append(Error(None, "the answer is unfinished"))
     return facts
