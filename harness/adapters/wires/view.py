@@ -93,8 +93,8 @@ class WireView(WireReader):
         reason, place = self._finish
         if reason:
             self.facts[place].append(Finish(reason))
-        if self._counts.usage:
-            self.facts[self._counted].append(Usage(**counts_of(self._counts.usage)))
+        if counts := counts_of(self._counts.usage):
+            self.facts[self._counted].append(Usage(**counts))
 
 
 def left_over(events: Iterable[canonical.Event]) -> Iterator[tuple[str, Json]]:

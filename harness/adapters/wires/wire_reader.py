@@ -105,10 +105,6 @@ class WireReader(ABC):
     def _add(self, *facts: Fact) -> None:
         self.facts[-1] += facts
 
-    def _add_error(self, error: Json) -> None:
-        self._add(error_of(error))
-        self._over = True
-
 
 def error_of(error: Json) -> Error:
     """Return an error of the wire as a fact, with its number or else its first word."""
@@ -203,55 +199,3 @@ class _Stream:
         for oddity in self.framer.oddities:
             if oddity.place <= place and (sentence := self._faults.get(oddity.name)):
                 raise Unreadable(sentence.format(value=oddity.value))
-
-
-def text_in(holder: dict[str, Json], name: str, place: str = "") -> str:
-    """Return the text of a field; "" if it is missing or null. Raises `Unreadable` for another
-    type.
-    """
-    value = holder.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise Unreadable(f"{place}{name} is {short_json(value)}; expected a string")
-    return value
-
-
-def object_in(holder: dict[str, Json], name: str, place: str = "") -> dict[str, Json]:
-    """Return the object of a field. Raises `Unreadable` if it is anything else."""
-    value = holder.get(name)
-    if not isinstance(value, dict):
-        raise Unreadable(f"{place}{name} is {short_json(value)}; expected an object")
-    return value
-
-
-def objects_in(
-    holder: dict[str, Json], name: str, place: str = "", *, required: bool = False
-) -> list[dict[str, Json]]:
-    """Return the objects of a list. A list that is missing or null is empty, unless it is
-    ``required``. Raises `Unreadable` for anything else.
-    """
-    value = holder.get(name)
-    if value is None and not required:
-        return []
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise Unreadable(f"{place}{name} is {short_json(value)}; expected a list of objects")
-    return value
-
-
-def index_in(holder: dict[str, Json], place: str, known: int) -> int:
-    """Return the ``index`` of an item, which is one of the ``known`` first or the next one. Raises
-    `Unreadable` for anything else.
-    """
-    index = holder.get("index")
-    if type(index) is not int:
-        raise Unreadable(
-            f"{place}index is {short_json(index)}; expected a number, by which the official client"
-            " joins the pieces"
-        )
-    if not 0 <= index <= known:
-        raise Unreadable(
-            f"{place}index is {index}; expected at most {known}, because the official client keeps"
-            " the items in a list"
-        )
-    return index

@@ -77,7 +77,7 @@ class _Call:
             self.arguments = decode_object(self.text)
             self.over = self.arguments is not None
 
-    def continued_by(self, piece: _Piece) -> bool:
+    def continued_by(self, piece: Piece) -> bool:
         if piece.id is not None and self.id is not None:
             return piece.id == self.id
         if piece.index is None:
@@ -85,12 +85,13 @@ class _Call:
         return piece.index == self.index and piece.name in ("", self.name)
 
 
-class _Piece:
+class Piece:
     """The fields of one item of ``tool_calls``."""
 
     __slots__ = ("arguments", "custom", "id", "index", "left", "name", "signature")
 
-    def __init__(self, fields: SpelledFields, signature: str | None) -> None:
+    def __init__(self, wire: dict[str, Json], signature: str | None) -> None:
+        fields = SpelledFields(wire, _CALL)
         self.signature = signature
         self.index: int | None = fields.take("index", int)
         self.id: str | None = fields.take("id", str) or None
@@ -124,7 +125,7 @@ class Calls:
         self, wire: dict[str, Json], signature: str | None, candidate: int, out: list[Event]
     ) -> None:
         """Read one item of ``tool_calls``; ``signature`` is the one beside it."""
-        piece = _Piece(SpelledFields(wire, _CALL), signature)
+        piece = Piece(wire, signature)
         call = self._find(piece, candidate)
         if call is None or (call.over and piece.name):
             if not (piece.name or piece.id or (piece.arguments and not self._calls.get(candidate))):
@@ -145,6 +146,10 @@ class Calls:
             call.add(piece.arguments)
         self._give_whole(out)
         self._note_left(piece, candidate, out)
+
+    def read_old(self, function: dict[str, Json], candidate: int, out: list[Event]) -> None:
+        """Read a piece of ``function_call``, the older form of one call."""
+        self.read({"function": function}, None, candidate, out)
 
     def make_way(self, candidate: int, out: list[Event]) -> None:
         """End the calls of a choice, because other content begins."""
@@ -167,7 +172,7 @@ class Calls:
             for call in self._waiting
         ]
 
-    def _find(self, piece: _Piece, candidate: int) -> _Call | None:
+    def _find(self, piece: Piece, candidate: int) -> _Call | None:
         calls = self._calls.get(candidate, ())
         # Google's endpoint sends no index, and a piece without an id continues the last call.
         if piece.id is None and piece.index is None:
@@ -201,7 +206,7 @@ class Calls:
             else CallEnd(self._count, arguments)
         )
 
-    def _note_late(self, piece: _Piece, candidate: int, out: list[Event]) -> None:
+    def _note_late(self, piece: Piece, candidate: int, out: list[Event]) -> None:
         """Note a piece of a call that is over."""
         arguments = piece.arguments
         if type(arguments) is dict or (arguments and arguments.strip()):
@@ -209,7 +214,7 @@ class Calls:
             out.append(Unknown("arguments after the end of their call", raw, candidate))
         self._note_left(piece, candidate, out)
 
-    def _note_left(self, piece: _Piece, candidate: int, out: list[Event]) -> None:
+    def _note_left(self, piece: Piece, candidate: int, out: list[Event]) -> None:
         """Note a signature that came too late for the start of its call, and unknown fields."""
         if piece.signature is not None:
             out.append(Text("", piece.signature, candidate))

@@ -98,6 +98,8 @@ class Choices:
                 fields.take("index")
             else:
                 index = position
+            if type(choice.get("index")) is not int:
+                self._oddities.note("choice.index", choice.get("index"))
             self._read_choice(fields, index, out)
 
     def read_text(self, text: str, out: list[Event]) -> None:
@@ -116,6 +118,10 @@ class Choices:
     def _read_choice(self, fields: SpelledFields, index: int, out: list[Event]) -> None:
         reason, logprobs = fields.take("finish_reason", str), fields.take_raw("logprobs", dict)
         delta, message = fields.take("delta", dict), fields.take("message", dict)
+        if delta is None:
+            self._oddities.note("choice.delta")
+            if message is None:
+                self._oddities.note("choice.message")
         if delta:
             self._streamed.add(index)
             self._read_delta(SpelledFields(delta, _DELTA), index, out)
@@ -143,6 +149,7 @@ class Choices:
         items = fields.values.get("content")
         if type(items) is list and objects_in(items):
             fields.take("content")
+            self._oddities.note("delta.content", items)
             content = self._read_items(items, index, out)
         else:
             content = fields.take("content", str) or ""
@@ -152,8 +159,8 @@ class Choices:
             self.calls.make_way(index, out)
             out.append(Text(refusal, None, index, None, True))
         if old_call is not None:
-            # `function_call` is the older form of one call, which `tool_calls` replaced.
-            calls = [{"function": old_call}, *calls]
+            self._release(index, out)
+            self.calls.read_old(old_call, index, out)
         for call in calls:
             if type(call) is dict:
                 self._release(index, out)

@@ -109,6 +109,8 @@ class ChatReader(AnswerReader):
             if name in fields.values and fields.values[name] == self._seen.get(name):
                 fields.take(name)
         usage, choices = fields.take("usage", dict), fields.take("choices", list)
+        if choices is None:
+            self.oddities.note("choices", message.get("choices"))
         moderation = fields.take_raw("moderation", dict)
         beside = [(name, fields.take_raw(name, list)) for name in _BESIDE]
         self._report_unknown(fields.left(), out)
