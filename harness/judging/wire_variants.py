@@ -61,7 +61,7 @@ def variants_in(
     )
     variants = {*provider.variants(frames, both)}
     if not provider.program:
-        general = {_VARIANTS[name] for name in oddities.first if name in _VARIANTS}
+        general = oddities.named(_VARIANTS)
         general |= _of_framing(exchange, body, frames, both)
         variants |= general - provider.framing
     if _candidates_requested(exchange) > 1:
@@ -72,7 +72,7 @@ def variants_in(
 def _of_framing(
     exchange: Exchange, body: bytes, frames: Sequence[Frame], oddities: Oddities
 ) -> set[str]:
-    variants = {_FRAMING[name] for name in oddities.first if name in _FRAMING}
+    variants = oddities.named(_FRAMING)
     if body.startswith(BOM):
         variants.add("a BOM")
     messages = [frame.json for frame in frames if isinstance(frame.json, dict)]

@@ -19,7 +19,7 @@ field, a message or a piece that the wire does not have is an `Unknown` event, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -49,6 +49,10 @@ class Oddities(Struct):
         """Note an oddity of the frame that is being read."""
         if name not in self.first:
             self.first[name] = Oddity(name, self.place, value)
+
+    def named(self, names: Mapping[str, str]) -> set[str]:
+        """Return the other names of the oddities that have one."""
+        return {names[name] for name in self.first if name in names}
 
     def __iter__(self) -> Iterator[Oddity]:
         return iter(self.first.values())

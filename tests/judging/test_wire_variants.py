@@ -218,6 +218,14 @@ INTERACTION += "event: done\ndata: [DONE]\n\n"
         ("openai", events(DELTA, TEXT_DONE, ENDED), []),  # a stream that is resumed
         ("interactions", INTERACTION, []),
         ("interactions", f": wait\n\n{INTERACTION}", ["comments"]),
+        ("interactions", INTERACTION.replace("\n", "\r"), ["a lone CR"]),
+        (
+            "code-assist",
+            events({"response": {"responseId": "a"}}, {"response": {"responseId": "b"}}),
+            ["a response id that changes"],
+        ),
+        ("openai", events(piece("{}", "f")), ["a call without an index"]),
+        ("openai", events({**HI, "object": "text_completion"}), ["an object of another API"]),
         ("gemini-cli", '{"type": "init"}\n{"type": "result"}\n', []),
     ],
 )

@@ -63,10 +63,9 @@ class _Calls(Calls):
     """The calls of the answer as the client joins them: by their index."""
 
     def __init__(self, oddities: Oddities) -> None:
-        super().__init__()
+        super().__init__(oddities)
         self.are_whole = False
         """Whether the pieces are whole calls, without an index."""
-        self._oddities = oddities
         self._function = _Call()
         self._joined: list[_Call] = []
 

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from harness.stream.exchange import Request
 from harness.stream.framing import Frame
-from harness.stream.json_codec import Json, objects_in
+from harness.stream.json_codec import Json
 from harness.stream.oddities import Oddities
 
-from ..openai_compat.normalizer import OBJECTS
+from ..openai_compat.variants import of_chat
 from ..openai_compat.whole import fault_of as fault_of_chat
 from .items import CALLS
 from .messages import is_response
@@ -249,7 +249,7 @@ def variants_in(frames: Sequence[Frame], oddities: Oddities) -> list[str]:
     ended = [str(frame.raw).strip() for frame in frames if frame.raw is not None]
     if any(map(is_response, messages)):
         return _of_responses(messages, ended)
-    return _of_chat(messages)
+    return of_chat(oddities)
 
 
 def fault_of(request: Request | None, frames: Sequence[Frame]) -> str:
@@ -272,23 +272,7 @@ def _of_responses(messages: list[dict[str, Any]], ended: list[str]) -> list[str]
     for message in messages:
         if type(kind := message.get("type")) is str:
             order.read(kind, message)
-    variants = {_VARIANTS[odd.name] for odd in oddities if odd.name in _VARIANTS}
+    variants = oddities.named(_VARIANTS)
     if "[DONE]" in ended:
         variants.add("[DONE] after the events of a response")
-    return sorted(variants)
-
-
-def _of_chat(messages: list[dict[str, Any]]) -> list[str]:
-    """Return the forms that no server documents. Reasoning in fields of its own, content as a list
-    and comment lines are documented by servers that speak this API (`docs/openai.md`).
-    """
-    variants = set()
-    for message in messages:
-        if message.get("object") not in (*OBJECTS, None):
-            variants.add("an object of another API")
-        for choice in objects_in(message.get("choices")):
-            delta = choice.get("delta")
-            calls = delta.get("tool_calls") if isinstance(delta, dict) else None
-            if any("index" not in call for call in objects_in(calls)):
-                variants.add("a call without an index")
     return sorted(variants)

@@ -25,6 +25,7 @@ from harness.stream.events import (
     Unknown,
 )
 from harness.stream.json_codec import Brackets, Json, decode_object
+from harness.stream.oddities import Oddities
 
 from ..gemini.fields import SpelledFields
 
@@ -33,6 +34,7 @@ _CALL: Final = {
 }
 _FUNCTION: Final = {name: name for name in ("name", "arguments")}
 _CUSTOM: Final = {"name": "name", "input": "arguments"}
+LATE: Final = "arguments after the end of their call"
 _TYPES: Final = ("function", "custom", "")
 
 
@@ -115,7 +117,8 @@ class Calls:
     has a call so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, oddities: Oddities) -> None:
+        self._oddities = oddities
         self._count = 0
         self._calls: dict[int, list[_Call]] = {}
         self._waiting: list[_Call] = []
@@ -125,6 +128,13 @@ class Calls:
         self, wire: dict[str, Json], signature: str | None, candidate: int, out: list[Event]
     ) -> None:
         """Read one item of ``tool_calls``; ``signature`` is the one beside it."""
+        if "index" not in wire:
+            self._oddities.note("call.index")
+        self._put(wire, signature, candidate, out)
+
+    def _put(
+        self, wire: dict[str, Json], signature: str | None, candidate: int, out: list[Event]
+    ) -> None:
         piece = Piece(wire, signature)
         call = self._find(piece, candidate)
         if call is None or (call.over and piece.name):
@@ -149,7 +159,7 @@ class Calls:
 
     def read_old(self, function: dict[str, Json], candidate: int, out: list[Event]) -> None:
         """Read a piece of ``function_call``, the older form of one call."""
-        self.read({"function": function}, None, candidate, out)
+        self._put({"function": function}, None, candidate, out)
 
     def make_way(self, candidate: int, out: list[Event]) -> None:
         """End the calls of a choice, because other content begins."""
@@ -211,7 +221,8 @@ class Calls:
         arguments = piece.arguments
         if type(arguments) is dict or (arguments and arguments.strip()):
             raw = {"arguments": arguments}
-            out.append(Unknown("arguments after the end of their call", raw, candidate))
+            self._oddities.note(LATE, arguments)
+            out.append(Unknown(LATE, raw, candidate))
         self._note_left(piece, candidate, out)
 
     def _note_left(self, piece: Piece, candidate: int, out: list[Event]) -> None:

@@ -78,9 +78,10 @@ class Choices:
 
     def __init__(self, tag: str | None, oddities: Oddities) -> None:
         self._oddities = oddities
-        self.calls = Calls()
+        self.calls = Calls(oddities)
         self._tag = tag
         self._splitters: dict[int, ThoughtSplitter] = {}
+        self._finished = False
         self._streamed: set[int] = set()  # the choices with a delta
         self._plain = tag is None  # a text of the answer without a tag is not a thought
 
@@ -137,6 +138,9 @@ class Choices:
                 out.append(Annotation("safety_ratings", ratings, index))
         out += [Unknown(f"choice field {key}", {key: value}, index) for key, value in fields.left()]
         if reason:
+            if index == 0 and self._finished:
+                self._oddities.note("finish_reason again", reason)
+            self._finished |= index == 0
             out.append(Finish(_finish_class(reason), reason, None, index))
 
     def _read_delta(self, fields: SpelledFields, index: int, out: list[Event]) -> None:
@@ -155,10 +159,12 @@ class Choices:
             content = fields.take("content", str) or ""
         self._read_content(content, fields, index, out)
         if refusal:
+            self._oddities.note("delta.refusal", refusal)
             self._release(index, out)
             self.calls.make_way(index, out)
             out.append(Text(refusal, None, index, None, True))
         if old_call is not None:
+            self._oddities.note("delta.function_call", old_call)
             self._release(index, out)
             self.calls.read_old(old_call, index, out)
         for call in calls:

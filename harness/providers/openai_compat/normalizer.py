@@ -93,6 +93,7 @@ class ChatReader(AnswerReader):
             return
         kind = fields.values.get("object")
         if type(kind) is str and kind and kind not in OBJECTS:  # an object of another API
+            self.oddities.note("an object of another API", kind)
             out.append(Unknown("frame", message))
             if wrong:
                 self._fail(message, out)
