@@ -1,5 +1,5 @@
-"""The common part of the strict readers: server-sent events, the types of fields, and the facts of
-each message.
+"""The common part of the strict readers: messages and server-sent events, and the facts of each
+message.
 """
 
 from __future__ import annotations
