@@ -31,7 +31,7 @@ _VARIANTS: Final = {
 _FRAMING: Final = {
     **dict.fromkeys((sse.NAMED, sse.ID), "event:, id: or retry: lines"),
     sse.COMMENT: "comments",
-    **{name: name for name in (sse.EMPTY, sse.NO_SPACE, sse.LINES, sse.LONE_CR)},
+    **{name: name for name in (sse.NO_SPACE, sse.LINES, sse.LONE_CR)},
 }
 """The name of an oddity of a stream → the variant that it is."""
 _TEXTS: Final = (
@@ -81,6 +81,8 @@ def _of_framing(
         text = "[" if isinstance(frame.json, list) else frame.raw or ""
         if frame.partial:
             text = text.removeprefix("data:")
+        if frame.raw is not None and not text.strip():
+            variants.add("an event without data")
         variants |= {*[name for start, name in _TEXTS if text.lstrip().startswith(start)][:1]}
     if body.removeprefix(BOM).lstrip().startswith(b"["):
         variants.add("an error inside an array" if exchange.status >= 300 else "an array")

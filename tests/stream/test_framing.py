@@ -280,7 +280,7 @@ def test_events_with_names_are_read_alike_whole_and_in_bytes(data: bytes) -> Non
         (b"event: a\n\ndata:{}\n\n", [(sse.NAMED, 0), (sse.NO_SPACE, 10), (sse.UNNAMED, 10)]),
         (b"data: {}\ndata: {}\n\n", [(sse.UNNAMED, 0), (sse.LINES, 0), (sse.SEVERAL, 0)]),
         (b"id: 1\ndata: {}\n\n", [(sse.ID, 0), (sse.UNNAMED, 6)]),
-        (b"data:\n\ndata: {}\n\n", [(sse.UNNAMED, 0), (sse.EMPTY, 0)]),
+        (b"data:\n\ndata: {}\n\n", [(sse.UNNAMED, 0)]),
         (b"data: {}\r\r", [(sse.LONE_CR, 8), (sse.UNNAMED, 0)]),
         (b"data: {}\r\n\r", [(sse.UNNAMED, 0), (sse.LONE_CR, 10)]),
         (b"data: {}\n", [(sse.OPEN, 0), (sse.UNNAMED, 0)]),

@@ -49,7 +49,7 @@ class Framing:
             faults[sse.UNNAMED] = "it has no event: line, so the official client drops it"
         if self.data_only:
             no_data = "the line {value!r} is not data: "
-            lines = sse.OUTSIDE, sse.NAMED, sse.ID, sse.COMMENT, sse.EMPTY, sse.NO_SPACE
+            lines = sse.OUTSIDE, sse.NAMED, sse.ID, sse.COMMENT, sse.NO_SPACE
             faults |= dict.fromkeys(lines, no_data)
         if self.closes_last:
             del faults[sse.OPEN]

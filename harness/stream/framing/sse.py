@@ -19,7 +19,6 @@ UNNAMED: Final = "an event without its name"
 NAMED: Final = "an event with a name"
 ID: Final = "an id or a retry"
 COMMENT: Final = "a comment"
-EMPTY: Final = "an event without data"
 NO_SPACE: Final = "no space after data:"
 LINES: Final = "several data lines"
 SEVERAL: Final = "several messages in one event"
@@ -96,8 +95,6 @@ class SseFramer:
 
     def _take_any(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> None:
         """Read any piece, line by line."""
-        if self.after_cr or b"\r" in data:
-            self._note_lone_cr(data)
         if self.after_cr and data:
             self.after_cr = False
             if data[0] == 10:
@@ -105,12 +102,18 @@ class SseFramer:
                     self.bare.feed(b"\n", at_ms, self.offset, frames)
                 data = data[1:]
                 self.offset += 1
+            else:
+                self._note(LONE_CR, b"", self.offset - 1)
         if not data:
             return
         # The LF of a CR LF may come with the next read.
         self.after_cr = data[-1] == 13
         lines = data.splitlines(keepends=True)
         rest = b"" if lines[-1][-1] in b"\r\n" else lines.pop()
+        if len(lines) > data.count(b"\n") + self.after_cr:
+            start = self.offset + self.line.size
+            at = data.replace(b"\r\n", b"\n\n").find(b"\r")
+            self._note(LONE_CR, b"", start + at)
         if lines and self.line.held:
             lines[0] = self.line.take() + lines[0]
         offset = self.offset
@@ -135,14 +138,6 @@ class SseFramer:
             text = line[:_SHOWN].rstrip(b"\r\n").decode("utf-8", "backslashreplace")
             first[name] = Oddity(name, offset, text)
 
-    def _note_lone_cr(self, data: bytes) -> None:
-        """Note a CR that no LF follows. The LF of the last CR may come with the next read."""
-        start = self.offset + self.line.size
-        if self.after_cr and data[:1] not in (b"", b"\n"):
-            self._note(LONE_CR, b"", start - 1)
-        elif (at := data.removesuffix(b"\r").replace(b"\r\n", b"\n\n").find(b"\r")) >= 0:
-            self._note(LONE_CR, b"", start + at)
-
     def close(self) -> list[Frame]:
         frames: list[Frame] = []
         if self.after_cr:
@@ -164,7 +159,7 @@ class SseFramer:
     def _take_data(self, line: bytes, offset: int, frames: list[Frame]) -> None:
         if self.bare.pieces.held:
             self.bare.close(frames)
-        if line[5:6] not in b" \r\n":
+        if line[5:6] != b" " and line[5:6] not in b"\r\n":
             self._note(NO_SPACE, line, offset)
         self.data.append(line)
         self.starts.append(offset)
@@ -182,18 +177,17 @@ class SseFramer:
             self._end_event(at_ms, frames)
             self.bare.feed(line, at_ms, offset, frames)
         else:
-            is_name = line.startswith(b"event")
-            self._note(COMMENT if line[:1] == b":" else NAMED if is_name else ID, line, offset)
             if line.startswith(b"event:"):
+                self._note(NAMED, line, offset)
                 self.named = bool(line[6:].strip())
+            else:
+                self._note(COMMENT if line[:1] == b":" else ID, line, offset)
 
     def _close_field(self, line: bytes, frames: list[Frame]) -> None:
         """Read a last line without a line end: its message is used only if it is whole."""
         value = _field_value(line)
         if line.startswith(b"data:"):
             self._note(OPEN, b"", self.offset)
-            if not value.strip():
-                self._note(EMPTY, line, self.offset)
         if line.startswith(b"data:") and value.endswith((b"}", b"]")):
             whole = make_frame(value, self.offset, None)
             if whole.raw is None:
@@ -217,10 +211,7 @@ class SseFramer:
             line = self.data.pop()
             self.starts.clear()
             if len(line) < _LONG and not partial:
-                value = _field_value(line)
-                if not value or value.isspace():
-                    self._note(EMPTY, line, start)
-                frames.append(Frame(start, value, None, at_ms))
+                frames.append(Frame(start, _field_value(line), None, at_ms))
                 return
             # The decoder ignores the blank before a message and the line end after it. In text that
             # is not JSON, blanks of its own are kept.
@@ -231,8 +222,6 @@ class SseFramer:
             return
         self._note(LINES, b"", start)
         values = [_field_value(line) for line in self.data]
-        if not all(value.strip() for value in values):
-            self._note(EMPTY, b"", start)
         starts, self.starts = self.starts, []
         self.data.clear()
         # WHATWG: "Append the field value to the data buffer, then append a single U+000A LINE FEED
