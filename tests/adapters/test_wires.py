@@ -152,6 +152,20 @@ def test_reasoning_refusals_old_calls_and_errors_of_chats() -> None:
     ]
 
 
+def test_only_the_first_choice_of_chats_is_read() -> None:
+    pieces = {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f"}}], "content": 1}
+    both = chunk({"content": "Hi"}, "stop")
+    both["choices"].append({"index": 1, "delta": pieces, "finish_reason": "length"})
+    assert facts("openai-chat", both) == [Text("Hi"), Finish("stop")]
+    both["choices"][1]["index"] = 0
+    assert "choices[].index is 0; expected the number" in refused("openai-chat", both)
+    choices = [{"message": {"content": text}} for text in ("Hi", "Ho")]
+    whole = {"object": "chat.completion", "choices": choices}
+    assert facts("openai-chat", whole) == [Text("Hi")]
+    del choices[0]["message"]
+    assert "choice.message is null; expected an object" in refused("openai-chat", whole)
+
+
 def test_half_arguments_are_no_call_without_a_reason() -> None:
     half = call_piece(0, '{"a": ', "f", "c")
     assert facts("openai-chat", half) == []
