@@ -189,8 +189,8 @@ class GeminiNormalizer(AnswerReader):
         usage, feedback = fields.take("usageMetadata", dict), fields.take("promptFeedback", dict)
         candidates, calls = fields.take("candidates", list), fields.take("functionCalls", list)
         if left := fields.left():
-            inner = values_in([value for _, value in left])
-            held = (name for item in inner if type(item) is dict for name in item)
+            within = values_in([value for _, value in left])
+            held = (name for item in within if type(item) is dict for name in item)
             note_spelling(held, self.oddities)
             self._report_unknown(left, out)
         if usage:

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from harness import load
 from harness.pipeline.replay import frames_of
@@ -15,6 +15,7 @@ from harness.providers import PROVIDERS
 from harness.providers.gemini.normalizer import MAX_FORMS, GeminiNormalizer
 from harness.providers.gemini.usual import continuation
 from harness.providers.provider import Answer
+from harness.stream.events import Usage
 from harness.stream.framing import Frame, frame_by_content
 from tests.support.message_damage import damage
 
@@ -267,3 +268,11 @@ def test_one_answer_makes_few_decoders() -> None:
     messages = [changed(usageMetadata=dict.fromkeys(form, 1)) for form in forms * 2]
     assert taken(*messages) <= len(messages)
     assert continuation.cache_info().misses <= MAX_FORMS
+
+
+def test_the_message_after_an_unknown_field_is_decoded_by_its_expected_form() -> None:
+    normalizer = GeminiNormalizer(Answer())
+    normalizer.feed(Frame(0, changed(newField={"a": 1})))
+    usage = normalizer.feed(Frame(0, FIRST))[0]
+    assert isinstance(usage, Usage)
+    assert isinstance(usage.wire, Struct)
