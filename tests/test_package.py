@@ -55,7 +55,7 @@ def test_the_metadata_name_the_project_and_every_tested_version() -> None:
     assert {"Homepage", "Documentation", "Changelog", "Issues", "Source"} == set(project["urls"])
     assert given["Requires-Python"] == ">=3.11"
     assert [name for name in project["classifiers"] if ":: 3.1" in name] == [
-        f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)
+        f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13, 14)
     ]
 
 

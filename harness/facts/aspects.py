@@ -633,6 +633,7 @@ class _Judge:
         parts = [part for part in parts if part and self.given.search.has_leaf(str(part))]
         sums = (prompt + output, prompt + made, prompt + tool_use + made)
         rest = max(total - sums[-1], 0)  # tokens of thoughts, which only the total has
+        whole = sums[-1:] if total + thoughts == sums[-1] else ()  # Live's total lacks the thoughts
         accepted = {
             "input": (
                 *(prompt or cached, prompt, prompt + tool_use, prompt - cached_apart),
@@ -640,7 +641,7 @@ class _Judge:
             ),
             "output": (output, made, output + rest, made + rest),
             "thoughts": (0, thoughts, thoughts + rest),
-            "total": (0, total, *(sums if total != sums[-1] else ())),
+            "total": (0, total, *(sums if rest or not total else whole)),
         }
         here = {name: got.get(name) or 0 for name in COUNTS}
         if here["output"] < 0 and here["output"] not in accepted["output"]:

@@ -34,7 +34,7 @@ from tests.systems.art_sdk_losses import SDK_LOSSES, SDK_REFUSALS
 
 DOCS = Path(__file__).parents[2] / "docs"
 SPECS = DOCS.parent / "specs"
-BESIDE = {"unified-llm": ("unified-llm-client",)}
+BESIDE = {"art": ("requests",), "unified-llm": ("unified-llm-client",)}
 _CODE = re.compile(r"`([^`]+)`")
 
 Row = list[str]

@@ -20,6 +20,7 @@ ALLOWED = {
     "adapters/declarations.py _KNOWN": "a line of the configuration",
     "adapters/declarations.py _LINK": "a line of the configuration",
     "adapters/declarations.py _LOSSES": "a line of the configuration",
+    "adapters/declarations.py _UNTIL": "a line of the configuration",
     "adapters/environment.py _KEY": "the names of environment variables",
     "adapters/named.py _FUNCTION": "a target of the user",
     "adapters/named.py _GATEWAY": "a target of the user",

@@ -10,7 +10,8 @@ import httpx2
 import pytest
 
 from harness.server import Server, serve
-from harness.server.refusals import MODEL_RULES, RULES
+from harness.server.offer import identify
+from harness.server.refusals import MODEL_RULES, RULES, find_broken_rules, given_by
 from tests.server.socket_client import tape
 from tests.server.wires import (
     CALLING,
@@ -318,6 +319,27 @@ def test_the_compatible_endpoint_refuses_in_its_own_shape(server: Server, name: 
     server.behave(strictness="lenient")
     assert ask(server, CHAT, broken).status_code == 200
     assert f"(rule {name}, " in "".join(server.warnings)
+
+
+REFUSED = {"role": "assistant", "content": None, "refusal": "No."}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (chat(USER, REFUSED, USER), ["content-empty"]),
+        (
+            chat(USER, {**calling(chat_call()), "role": "assistantassistant"}, TOOL),
+            ["role-unknown"],
+        ),
+    ],
+    ids=["a refusal is no content", "calls of an unknown role"],
+)
+def test_rules_that_a_message_of_a_chat_breaks(body: dict[str, Any], expected: list[str]) -> None:
+    data = json.dumps(body).encode()
+    identity = identify("POST", CHAT, data)
+    broken = find_broken_rules(data, identity, lambda: given_by(()))
+    assert [each.rule.name for each in broken] == expected
 
 
 def test_every_rule_of_a_wire_has_a_case() -> None:

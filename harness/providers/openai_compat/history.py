@@ -129,7 +129,7 @@ class ChatReader:
             self._unread.keep_unusual(message, place, role=_ROLES)
             if not isinstance(content, str | list):
                 self._unread.keep({} if role in _RESULTS else {"content": content}, place)
-            if role == "assistant":
+            if role == "assistant" or (role not in _ROLES and "tool_calls" in message):
                 self._unread.keep(message, place, but=_OF_ANSWER)
                 parts = tuple(self._answer(message, place))
                 messages.append(Message("assistant", parts, name, place, ordered=False))

@@ -85,8 +85,14 @@ def contents_of(prompt: Prompt, wire: str, before: Sequence[Content] = ()) -> li
 
 
 def _is_content(part: AnyPart, wire: str) -> bool:
-    """Return whether a part is one of the content. Thoughts of a chat have fields of their own."""
-    return wire != "openai-compat" or not isinstance(part, Thinking) or ".content" in part.place
+    """Return whether a part is one of the content. Thoughts and the refusal of a message of a chat
+    have fields of their own.
+    """
+    if wire != "openai-compat":
+        return True
+    if isinstance(part, Thinking):
+        return ".content" in part.place
+    return not (isinstance(part, Text) and part.place.endswith(".refusal"))
 
 
 def _as_result(part: AnyPart) -> AnyPart:
