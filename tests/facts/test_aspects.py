@@ -396,6 +396,20 @@ def test_damaged_text_is_repaired_or_passed_on_with_the_intact_one(
     assert red(wire, Transcript((Entry([native], (Text(text), Finish("SUCCESS"))),))) == expected
 
 
+def test_a_total_may_have_the_thoughts_that_the_total_of_the_wire_lacks() -> None:
+    counts = {"promptTokenCount": 10, "candidatesTokenCount": 4}
+    for thoughts, of_wire, given, expected in (
+        (3, 14, 14, {}),  # the total of the Live API
+        (3, 14, 17, {}),
+        (3, 14, 16, {"usage": "wrong"}),
+        (0, 10, 14, {"usage": "wrong"}),  # something else is not in the total of the wire
+    ):
+        usage = counts | {"thoughtsTokenCount": thoughts, "totalTokenCount": of_wire}
+        wire = answer({**frame({"text": "a"}, finishReason="STOP"), "usageMetadata": usage})
+        facts = (Text("a"), Finish("STOP"), Usage(input=10, output=4 + thoughts, total=given))
+        assert red(wire, Transcript((Entry(None, facts),))) == expected
+
+
 def test_counts_that_the_wire_does_not_have_are_wrong() -> None:
     wire = answer(frame({"text": "a"}, finishReason="STOP"))
     facts = (Text("a"), Finish("STOP"), Usage(input=8, output=4, total=12))
