@@ -67,8 +67,8 @@ MAX_SENTENCE: Final = 160
 """Characters of a finding in a summary."""
 FOR_A_PROGRAM: Final = frozenset({"thoughts", "finish", "usage", "blocked"})
 """Aspects that a program acts on. Their losses are declared one by one."""
-NEVER_DECLARED: Final = frozenset({"text", "calls", "error", "unfinished"})
-"""The aspects for which every event model has a place."""
+NEVER_DECLARED: Final = frozenset({"text", "calls", "error", "unfinished", "hangs", "sent"})
+"""The aspects for which every event model has a place, or needs none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,7 @@ def test_an_aspect_that_is_lost_everywhere_can_be_declared() -> None:
     assert hints_of([*cells, *silent]) == {}, "the adapter does not read some answers"
 
 
-@pytest.mark.parametrize("aspect", ["text", "calls", "error", "unfinished"])
+@pytest.mark.parametrize("aspect", ["text", "calls", "error", "unfinished", "hangs", "sent"])
 def test_an_aspect_of_every_event_model_is_not_to_be_declared(aspect: str) -> None:
     verdicts: dict[str, AspectVerdict] = {aspect: "lost", "usage": "kept"}
     assert hints_of([cell("gemini-api/a", place, **verdicts) for place in range(4)]) == {}
