@@ -374,6 +374,12 @@ class SpeaksBeforeTheSetup(Client):
 class LeavesAfterOneTurn(Client):
     """google/adk-python#954"""
 
+    async def talk(self) -> None:
+        assert self.at.script is not None
+        async for step in self.at.script:
+            await self.say(step)
+            return  # with its second step, the server could send all before the client leaves
+
     async def read(self) -> AsyncIterator[Native]:
         async for message, facts in super().read():
             yield message, facts
