@@ -76,7 +76,7 @@ _CLIENT: Final = (
     + '''from collections.abc import Iterator
 
 from harness import At
-from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401  # as needed
+from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401  # choose
 
 PROVIDERS = ("gemini-api",)  # the wires that your client asks for; without it all are judged
 # VERSION_OF = "my-package"  # the distribution whose version is reported
@@ -104,7 +104,7 @@ from collections.abc import AsyncIterator
 
 from harness import At
 from harness.adapters.script import Step
-from harness.facts import (  # noqa: F401  # as needed
+from harness.facts import (  # noqa: F401  # choose those that you state
     Call,
     Cancelled,
     Error,

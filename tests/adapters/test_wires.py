@@ -101,7 +101,7 @@ def test_pieces_are_joined_by_their_index_and_stay_in_its_order() -> None:
         (chunk({"content": [{"type": "text", "text": "Hi"}]}), "delta.content is [{"),
         (chunk({"refusal": 1}), "delta field refusal is 1; expected a string"),
         (chunk({"function_call": "f"}), 'delta field function_call is "f"; expected an object'),
-        (call_piece(0, {}, "f"), "call.arguments is {}; expected a string"),  # type: ignore[arg-type]  # the fault
+        (call_piece(0, {}, "f"), "call.arguments is {}; expected a string"),  # type: ignore[arg-type]  # a wrong type is the fault
         (chunk({"tool_calls": [{"index": 0, "type": "custom"}]}), 'call.type is "custom"'),
         ({"choices": []}, 'object is null; expected "chat.completion.chunk"'),
         ({"type": "text", "text": "Hi"}, "object is null"),

@@ -313,7 +313,7 @@ class LosesTheWordsOfTheUser(Client):
     """langwatch/scenario#907: the words that interrupt come after the end of the turn."""
 
     def interrupted(self) -> list[Fact]:
-        self.words = lambda content: [  # type: ignore[method-assign]  # only from here on
+        self.words = lambda content: [  # type: ignore[method-assign]  # the fault begins here
             fact for fact in Client.words(self, content) if not isinstance(fact, InputTranscript)
         ]
         return super().interrupted()

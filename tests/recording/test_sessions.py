@@ -178,9 +178,12 @@ def test_a_refused_session_is_passed_on_and_not_kept(
             talk(url, certificate, hello)
         assert caught.value.response.status_code == 429
 
-    with pytest.raises(RecordingRefused, match="quota"):  # noqa: SIM117  # the relay ends first
-        with use_cassette(path, mode="once") as tape, session_relay(tape, server.base_url) as relay:
-            refused(*relay)
+    with (
+        pytest.raises(RecordingRefused, match="quota"),
+        use_cassette(path, mode="once") as tape,
+        session_relay(tape, server.base_url) as relay,
+    ):
+        refused(*relay)
     assert not path.exists()
 
 

@@ -22,7 +22,7 @@ def row(number: int, **fields: object) -> StreamRow:
         "verdict": "passed",
         "aspects": {"text": "kept", "media": "not_carried"},
     }
-    return StreamRow(**blank | fields)  # type: ignore[arg-type]  # the fields of a test
+    return StreamRow(**blank | fields)  # type: ignore[arg-type]  # a dict of fields has no types
 
 
 def lost(number: int, sentence: str = "text lost: it is <b>gone</b>") -> StreamRow:
