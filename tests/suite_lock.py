@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from harness.judging.rules import RULES
+from harness.judging.rules_version import RULES
 from harness.project.suite import (
     FROZEN,
     LOCK,
@@ -51,7 +51,7 @@ def frozen(lock: SuiteLock, rules: int, ledger: str) -> SuiteLock:
         if before.rules == rules and before.ledger != ledger:
             raise ValueError(
                 f"the ledger has other verdicts than suite {version}, and both have the rules"
-                f" {rules}; raise RULES in harness/judging/rules.py"
+                f" {rules}; raise RULES in harness/judging/rules_version.py"
             )
     return replace(lock, frozen={**lock.frozen, lock.version: Frozen(lock.digest, rules, ledger)})
 

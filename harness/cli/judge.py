@@ -48,7 +48,7 @@ from harness.judging.judge_results import (
     encode_results,
 )
 from harness.judging.rows import ResultsError, Row, RowKind, encode_item
-from harness.judging.rules import RULES
+from harness.judging.rules_version import RULES
 from harness.judging.run import Item, run_plan, shown_only, unused
 from harness.pipeline.replay import is_answer
 from harness.project.configuration import adapters_of, known_failures_of, losses_of, specs_of

@@ -20,7 +20,7 @@ from harness.cassettes.redaction.secrets import mask
 from harness.judging.facts_cells import fixed_failures, unshown_losses
 from harness.judging.judge import NOTHING_EXPECTED
 from harness.judging.rows import VERDICTS, CaseRow, Row, ended, unjudged
-from harness.judging.rules import RULES
+from harness.judging.rules_version import RULES
 from harness.project.folders import yaml_files
 from harness.project.identity import commit_of, project_name
 from harness.project.project import kind_of

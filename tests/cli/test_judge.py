@@ -21,7 +21,7 @@ from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
 from harness.cli.named_adapter import open_adapter
 from harness.judging.judge_results import decode_results
-from harness.judging.rules import RULES
+from harness.judging.rules_version import RULES
 from harness.project.suite import Members, frozen_name, members, read_suite_lock, suite_name
 from tests.cli.project import write
 
