@@ -321,6 +321,15 @@ def test_a_bare_error_document_in_a_stream_of_gemini_is_read_as_google_genai_doe
     assert facts("gemini", f"{event}{json.dumps(error)}\n\n") == expected
 
 
+def test_an_error_document_in_an_array_may_be_passed_on_as_google_sends_it() -> None:
+    error = {"error": {"code": 503, "message": "Busy.", "status": "UNAVAILABLE"}}
+    event, array = f"data: {json.dumps(candidate())}\r\n\r\n", json.dumps([error], indent=2)
+    expected = [Raw(candidate()), Raw(error)]
+    assert facts("gemini", f"{event}{array}\n") == expected
+    assert facts("gemini", event, array[:9], array[9:]) == expected
+    assert "is not data: " in refused("gemini", f"{event}{json.dumps([error, error])}\n")
+
+
 @pytest.mark.parametrize(
     ("item", "why"),
     [

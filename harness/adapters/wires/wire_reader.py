@@ -175,13 +175,14 @@ class _Stream:
     def read(self, frames: list[Frame], at: int) -> Iterator[WireMessage]:
         """Yield the messages of frames. Raises `Unreadable` for the first that a client drops."""
         for frame in frames:
-            self._check(frame.offset, frame.json)
+            message = self._unwrapped(frame.json)
+            self._check(frame.offset, message)
             if frame.raw is not None and frame.raw == self._framing.done:
                 self._is_done = True
             elif self._is_done:
                 raise Unreadable(f"no client reads what follows {self._framing.done}")
             elif frame.raw is None:
-                yield WireMessage(frame.json, at, framed=True)
+                yield WireMessage(message, at, framed=True)
             else:
                 raise Unreadable(f"its data {shorten(frame.raw, 80)!r} is not JSON")
 
@@ -189,6 +190,14 @@ class _Stream:
         """Yield the last message. Raises `Unreadable` for one that is not complete."""
         yield from self.read(self.framer.close(), at)
         self._check(self.framer.offset, None)
+
+    def _unwrapped(self, message: Json) -> Json:
+        """Return the error document in an array, as Google also sends it; else the message."""
+        if self._framing.data_only:
+            match message:
+                case [{"error": _} as document]:
+                    return document
+        return message
 
     def _check(self, place: int, message: Json) -> None:
         """Raise `Unreadable` for an oddity up to this place. Google sends an error document between
