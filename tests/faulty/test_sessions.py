@@ -10,8 +10,10 @@ import pytest
 from harness.adapters import Adapter
 from harness.adapters.named import NamedAdapter, make_adapter
 from harness.cassettes.load import load
+from harness.judging.aspect_run import JudgedExchange, plan_answers
 from harness.judging.aspects import ExchangeJudgement, judge_exchange
 from harness.judging.reading import Reading
+from harness.judging.run import run_plan
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange
 from tests.faulty.sessions import SESSION_FAULTS
@@ -46,6 +48,12 @@ def test_a_faithful_client_passes(session: str) -> None:
     judgement = judged("faithful", session)
     assert [finding.sentence for finding in judgement.findings if finding.red] == []
     assert any(finding.verdict == "kept" for finding in judgement.findings)
+
+
+def test_a_session_is_not_a_unary_answer() -> None:
+    item = JudgedExchange("live/text", 1, SESSIONS["text:1"])
+    (row,) = run_plan(plan_answers([item]), [adapter_of("faithful")])
+    assert (row.verdict, row.unary) == ("passed", False)
 
 
 @pytest.mark.parametrize("session", ["cancelled-call:1", "tool-round:1"])
