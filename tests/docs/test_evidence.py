@@ -11,14 +11,14 @@ from harness.cassettes.load import load
 from harness.judging.reading import Reading
 from harness.project.suite import CASSETTES
 
-PAGE = Path(__file__).parents[2] / "docs" / "openai-compat.md"
+PAGE = Path(__file__).parents[2] / "docs" / "wires-of-gemini.md"
 _NAMED = re.compile(r"([a-z-]+):(\d+)(?:–(\d+))?")
 
 
 def rows() -> dict[str, list[tuple[str, int]]]:
     """The recordings of each row of the table."""
     text = PAGE.read_text(encoding="utf-8")
-    table = text.partition("## Evidence")[2].partition("## Detection")[0]
+    table = text.partition("### Evidence")[2]
     lines = [line.strip("| ").split(" | ") for line in table.splitlines() if line[:2] == "| "]
     return {
         evidence: [

@@ -443,7 +443,7 @@ def test_the_order_of_events(messages: list[Json], ordered: bool) -> None:
 
 
 def test_the_page_has_the_order_of_events() -> None:
-    page = (ROOT / "docs" / "interactions.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "wires-of-gemini.md").read_text(encoding="utf-8")
     rows = [line.split("|") for line in page.splitlines() if "→" in line]
     for state, follows in ORDER.items():
         (row,) = [cells[2] for cells in rows if f"`{state}`" in cells[1]]
@@ -453,6 +453,6 @@ def test_the_page_has_the_order_of_events() -> None:
 
 
 def test_every_status_and_step_of_the_reader_is_on_the_page() -> None:
-    page = (ROOT / "docs" / "interactions.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "wires-of-gemini.md").read_text(encoding="utf-8")
     steps = [name for name in STEPS if not name.endswith(("_call", "_result"))]
     assert [word for word in (*FINISHES, *WAITING, *steps) if f"`{word}`" not in page] == []

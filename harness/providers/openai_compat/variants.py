@@ -1,8 +1,8 @@
 """The variants of Chat Completions: the oddities of an answer that no server documents.
 
-A recording with such a form is written by hand. The page docs/openai-compat.md lists the evidence
+A recording with such a form is written by hand. The page docs/wires-of-gemini.md lists the evidence
 of each recording. Reasoning in fields of its own, content as a list and comment lines are
-documented by servers that speak this API (`docs/openai.md`).
+documented by servers that speak this API (`docs/wires-of-others.md`).
 """
 
 from __future__ import annotations
