@@ -34,17 +34,14 @@ from tests.systems.art_sdk_losses import SDK_LOSSES, SDK_REFUSALS
 
 DOCS = Path(__file__).parents[2] / "docs"
 SPECS = DOCS.parent / "specs"
-BESIDE = {"art": ("requests",), "unified-llm": ("unified-llm-client",)}
 _CODE = re.compile(r"`([^`]+)`")
 
 Row = list[str]
 
 
 def text(name: str) -> str:
-    """The pages about a dialect: the main one, and those beside it."""
-    beside = [DOCS / f"{page}.md" for page in BESIDE.get(name, ())]
-    pages = [DOCS / f"dialect-{name}.md", *sorted(DOCS.glob(f"dialect-{name}-*.md")), *beside]
-    return "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    """The page about a dialect."""
+    return (DOCS / f"dialect-{name}.md").read_text(encoding="utf-8")
 
 
 def prose(name: str) -> str:
@@ -84,13 +81,6 @@ def spread(name: str, table: str) -> dict[str, list[str]]:
 def test_losses(name: str) -> None:
     losses = {str(loss): loss.meaning for loss in DIALECTS[name].losses}
     assert {words(row[0])[0]: row[1] for row in TABLES[name]["loss"]} == losses
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_order(name: str) -> None:
-    assert spread(name, "state") == {
-        state: list(following) for state, following in DIALECTS[name].order.items()
-    }
 
 
 CALL: Sequence[ev.Event] = [

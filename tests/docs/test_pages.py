@@ -30,10 +30,7 @@ GENERATED = [ROOT / "docs" / f"{name}.md" for name in ("threads", "findings", "r
 """Pages that are generated from data and have no commands or code."""
 ELSEWHERE = [
     ROOT / "docs" / f"{name}.md"
-    for name in (
-        *("troubleshooting", "declared-losses", "dialect-anthropic-requests"),
-        "can-gemini-take-it",
-    )
+    for name in (*("troubleshooting", "declared-losses", "can-gemini-take-it"),)
 ]
 """Pages without examples, or whose examples another test runs."""
 _BLOCK = re.compile(

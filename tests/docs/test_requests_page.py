@@ -12,10 +12,10 @@ from harness.providers.interactions import request as interactions
 from harness.providers.openai_compat import request as compat
 
 PAGE = Path(__file__).parents[2] / "docs" / "requests.md"
-TEXT = PAGE.read_text(encoding="utf-8").partition("## Requests of art")[0]
+TEXT = PAGE.read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip().strip("|").split("|")]
-    for line in TEXT.partition("## Settings")[2].splitlines()
+    for line in TEXT.partition("## Settings")[2].partition("\n## ")[0].splitlines()
     if line.startswith("| `")
 ]
 _CODE = re.compile(r"`([^`]+)`")
