@@ -145,8 +145,10 @@ class MessageFramer:
     and one of ``message`` (the JSON of the message), ``text`` (a message that is not JSON) and
     ``close`` (code and text). Text that is no record is a raw frame.
 
-    A record is complete when its JSON object is, else when the next record begins. Two places are
-    tried as the end of the object: the end of the first line, and the first line that is ``}``.
+    A record is complete when its JSON object is, else when the next record begins. The last record
+    without JSON is a partial frame with its text, and with the object if it ends with a line end.
+    Two places are tried as the end of the object: the end of the first line, and the first line
+    that is ``}``.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
@@ -188,9 +190,14 @@ class MessageFramer:
         held, self._held = bytes(self._held), bytearray()
         if not held.strip():
             return []
+        last = Frame(self._offset, None, as_text(held), None, partial=True)
         if held.endswith(b"\n"):
-            return [_frame(held, self._offset, None)]
-        return [Frame(self._offset, None, as_text(held), None, partial=True)]
+            whole = _frame(held, self._offset, None)
+            if _has_json(whole):
+                return [whole]
+            # The end of the stream tells whether this is a text, or the first lines of JSON.
+            last.message, last.text = whole.json, whole.raw or last.text
+        return [last]
 
 
 def _frame(record: bytes, offset: int, at_ms: float | None) -> Frame:

@@ -22,6 +22,7 @@ from harness.stream.generation import (
     TranslationError,
     UnansweredError,
 )
+from harness.stream.websocket import SWITCHED
 
 from ..aspects import provider_of, wire_facts
 from .law import Breach, Law
@@ -72,6 +73,8 @@ def nothing_goes_back(exchange: Exchange, subject: Subject) -> str:
     if "call" not in subject.adapter.request.sent_back:
         return f"{subject.adapter.name} declares calls as lost"
     provider = provider_of(exchange, subject)
+    if exchange.status == SWITCHED:
+        return "the results of its calls are messages of the session"
     if provider.write is None:
         return "the harness builds no request for the provider"
     if subject.adapter.request.wire not in (None, provider.wire):

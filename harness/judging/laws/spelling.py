@@ -11,10 +11,12 @@ from harness.adapters import Output, Subject
 from harness.facts import View
 from harness.specs.volatile import as_read
 from harness.stream.exchange import Exchange
+from harness.stream.websocket import SWITCHED
 
 from ..aspects import provider_of
 from ..metamorphic.catalogue import WireVariant, spellings_of
 from ..metamorphic.reads import plain
+from ..metamorphic.session import SAME_EVENTS
 from ..reading import Reading
 from .law import Breach, Law, differing
 
@@ -98,6 +100,8 @@ def _spellings(exchange: Exchange, subject: Subject) -> Iterator[tuple[WireVaria
         names = SAME_WIRE[:2] if variants else OF_FACTS
     elif original.body.startswith(b"data:") and not subject.adapter.by_facts:
         names = SAME_WIRE
+    elif exchange.status == SWITCHED:
+        names = SAME_EVENTS
     for variant in spellings_of(exchange, provider_of(exchange, subject)):
         if subject.adapter.layer == "events" or variant.name in names:
             respelled = variant.change(original)

@@ -17,7 +17,7 @@ from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript, View
 from harness.stream.exchange import Exchange
 
 from ..aspects import facts_of, provider_of, read_raw_facts, wire_facts
-from ..metamorphic import blocks, chat, items, steps
+from ..metamorphic import blocks, chat, items, session, steps
 from ..metamorphic.content import with_finish
 from ..metamorphic.messages import edited
 from ..metamorphic.reads import plain, with_reads
@@ -83,6 +83,7 @@ WORSE_ENDS: Final[Mapping[str, Mapping[str, Callable[[Exchange], Exchange | None
     "interactions": STEP_ENDS,
     "openai": {**CHAT_ENDS, **ITEM_ENDS},
     "anthropic": BLOCK_ENDS,
+    "live": session.ENDS,
 }
 """The wire of a provider → the changes of its answers that remove the good end."""
 

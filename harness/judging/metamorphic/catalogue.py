@@ -12,7 +12,7 @@ from typing import Final
 from harness.providers import GENERATE_CONTENT, Provider
 from harness.stream.exchange import Exchange
 
-from . import blocks, chat, content, items, spelling, steps
+from . import blocks, chat, content, items, session, spelling, steps
 from . import bytes as raw
 from .messages import Change, Edit, answer_messages, as_events, edited, refused, truncated, without
 from .relations import ANSWERED, FAILED, PREFIX, NamedCalls, Relation, equal
@@ -86,6 +86,8 @@ _MEANINGS: Final[Mapping[str, tuple[str, Relation]]] = {
     "unknown-part": ("a part is of an unknown kind", SAME),
     "unknown-event": ("an event is of an unknown type", SAME),
     "keep-alive": ("there is a keepalive event between any two events", SAME),
+    "frames": ("messages come in frames of the other kind, text or binary", SAME),
+    "apart": ("the answer and what is beside it come in two messages", SAME),
     "unknown-item": ("an output item is of an unknown type", SAME),
     "items-overlap": ("an item begins before the one before it is done", SAME),
     "item-ids-rotate": ("items have another id in each event", SAME),
@@ -491,7 +493,11 @@ BLOCK_OTHERS: Final = (
 )
 """Variants of a stream of Anthropic's Messages API that change more than its spelling."""
 
+SESSION_SPELLINGS: Final = variants_named(session.SPELLINGS, "session.turns")
+"""Spellings of a session of the Live API."""
+
 CONTENTS: Final = (SPELLINGS, OTHERS)
+SESSIONS: Final = (SESSION_SPELLINGS, ())
 BLOCKS: Final = (BLOCK_SPELLINGS, BLOCK_OTHERS)
 STEPS: Final = (STEP_SPELLINGS, STEP_OTHERS)
 ITEMS: Final = (_either(ITEM_SPELLINGS, CHAT_SPELLINGS), _either(ITEM_OTHERS, CHAT_OTHERS))

@@ -37,4 +37,5 @@ PROVIDER: Final = Provider(
     driver="harness.recording.drivers.live:LiveDriver",
     read=read_contents,
     vendor=VENDOR,
+    variant_table="harness.judging.metamorphic.catalogue:SESSIONS",
 )

@@ -66,7 +66,7 @@ class LiveNormalizer:
         self._answer = answer
         self._content = GeminiNormalizer(answer)
         self._started = False
-        self._rest: list[str] = []
+        self._rest: list[Frame] = []
         """The message in which the log ends."""
 
     def feed(self, frame: Frame) -> list[Event]:
@@ -84,23 +84,20 @@ class LiveNormalizer:
                 self._start({}, out)
                 self._read_close(close, side == "server", out)
             case _ if frame.partial:
-                self._start({}, out)
-                self._rest.append(frame.raw or "")
+                self._rest.append(frame)  # perhaps of the setup, which names the model
             case _:
                 self._start({}, out)
-                out.append(Unknown("frame", frame.json if frame.raw is None else frame.raw))
+                out.append(_unknown(frame))
         return out
 
     def close(self, end: End = "complete") -> list[Event]:
         out: list[Event] = []
         if self._answer.failed:
             return self._content.close(end)
-        self._start({}, out)
         out += self._content_events(self._content.close())
-        rest = "\n".join(self._rest)
         if end in INTERRUPTED:
-            return [*out, Incomplete(end, rest)]
-        return [*out, *(Unknown("frame", text) for text in self._rest)]
+            return [*out, Incomplete(end, "".join(frame.raw or "" for frame in self._rest))]
+        return [*out, *map(_unknown, self._rest)]
 
     def _start(self, message: dict[str, Json], out: list[Event]) -> None:
         """Begin the session with its first message, which names the model."""
@@ -177,6 +174,10 @@ class LiveNormalizer:
             out.append(Error(message, number, raw=raw))
         else:
             out.append(Metadata("close", {"close": close}))
+
+
+def _unknown(frame: Frame) -> Unknown:
+    return Unknown("frame", frame.raw if frame.json is None else frame.json)
 
 
 def _calls_of(calls: Json) -> tuple[list[dict[str, Json]], list[Event]]:
