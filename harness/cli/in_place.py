@@ -15,8 +15,8 @@ from harness.cassettes import Cassette, CassetteError, is_cassette
 from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
 from harness.project.folders import SUFFIXES, yaml_files
+from harness.recording.atomic_file import commit, stage
 from harness.recording.locks import lock
-from harness.recording.persister import commit, stage
 from harness.recording.stock_cassettes import is_stock
 
 from .output import note, with_progress

@@ -65,6 +65,7 @@ from harness.project.suite import (
     suite_name,
 )
 from harness.providers import PROVIDERS
+from harness.recording.atomic_file import save
 from harness.report import JUNIT, Header, ReportError, Run, compare_runs, render_index, render_junit
 from harness.report.aspect_counts import Findings
 from harness.report.aspect_text import LEGEND, closing_text, results_text
@@ -843,9 +844,7 @@ class ResultsFile:
     def __enter__(self) -> Self:
         head = b'{"plan":' + encode_item(self._plan) + b',\n"adapters":['
         if self._path:
-            part = self._path.with_name(f"{self._path.name}.part")
-            part.write_bytes(head + self._end)
-            part.replace(self._path)  # so that no reader sees an empty file
+            save(self._path, [head + self._end], flush=False)
             self._file = self._path.open("r+b", buffering=0)
             self._at = len(head)
         return self

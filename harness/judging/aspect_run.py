@@ -199,7 +199,7 @@ def _result(judgement: ExchangeJudgement, reading: Reading) -> ExchangeRow:
         end=exchange.end,
         block=judgement.block,
         variants=judgement.variants,
-        unary=exchange.streamed is False and exchange.status != SWITCHED,
+        unary=exchange.streamed is False,
         requests="; ".join(transcript.request_notes),
         properties=properties_of(reading),
         declared=texts_of(judgement.losses),

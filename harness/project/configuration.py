@@ -11,9 +11,9 @@ import argparse
 import configparser
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from harness.adapters import AdapterError, KnownFailure
 from harness.adapters.declarations import declared_losses, known_failures
@@ -25,6 +25,8 @@ from .folders import read_text
 
 if TYPE_CHECKING:
     from .project import Project  # it imports the specs, which few commands need
+
+_Declared = TypeVar("_Declared")
 
 SPECS: Final = "harness_specs"
 CASSETTES: Final = "harness_cassettes"
@@ -66,30 +68,30 @@ def project_of(parsed: argparse.Namespace) -> Project:
 
 def adapters_of(folder: Path = Path()) -> dict[str, NamedAdapter]:
     """Return the configured adapters by name. Raises as `project_of` does."""
-    path, table = _configuration(folder)
-    try:
-        adapters = [read_line(line) for line in _lines(table.get(ADAPTERS))]
-    except AdapterError as error:
-        raise _fault(path, ADAPTERS, error) from None
-    return {named.name: named for named in adapters}
+    return _declared(
+        folder, ADAPTERS, lambda lines: {named.name: named for named in map(read_line, lines)}
+    )
 
 
 def losses_of(folder: Path = Path()) -> dict[str, tuple[DeclaredLoss, ...]]:
     """Return the declared losses by the names of their adapters. Raises as `project_of` does."""
-    path, table = _configuration(folder)
-    try:
-        return declared_losses(_lines(table.get(LOSSES)))
-    except AdapterError as error:
-        raise _fault(path, LOSSES, error) from None
+    return _declared(folder, LOSSES, declared_losses)
 
 
 def known_failures_of(folder: Path = Path()) -> dict[str, tuple[KnownFailure, ...]]:
     """Return the known failures by the names of their adapters. Raises as `project_of` does."""
+    return _declared(folder, KNOWN, known_failures)
+
+
+def _declared(
+    folder: Path, option: str, read: Callable[[list[str]], dict[str, _Declared]]
+) -> dict[str, _Declared]:
     path, table = _configuration(folder)
+    lines = _lines(table.get(option))
     try:
-        return known_failures(_lines(table.get(KNOWN)))
+        return read(lines) if lines else {}
     except AdapterError as error:
-        raise _fault(path, KNOWN, error) from None
+        raise _fault(path, option, error) from None
 
 
 def folders_of(parsed: argparse.Namespace) -> tuple[list[Path], Path]:

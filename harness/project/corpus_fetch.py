@@ -18,6 +18,7 @@ from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
 from harness.cassettes import CassetteError
+from harness.recording.atomic_file import save
 
 from .corpus import CorpusFile, Repository, blob_id, is_fetched, place_of
 
@@ -146,11 +147,10 @@ def _accept(content: bytes, wanted: _Wanted, part: Path | None = None) -> str:
         if part:
             part.unlink()
         return f"refused: its blob id is {given}, expected {wanted.file.blob}"
-    wanted.place.parent.mkdir(parents=True, exist_ok=True)
-    if part is None:
-        part = wanted.place.with_name(f"{given}.part")
-        part.write_bytes(content)
-    part.replace(wanted.place)
+    if part:
+        part.replace(wanted.place)
+    else:
+        save(wanted.place, [content], flush=False)
     return ""
 
 

@@ -27,6 +27,7 @@ from harness.cassettes import CassetteError
 from harness.judging.judge import resolve_fixture
 from harness.pipeline.replay import ReplayError
 from harness.pipeline.show import show_frames
+from harness.recording.atomic_file import save
 from harness.recording.state_folder import make_state_folder, state_folder
 from harness.specs.matching import compare
 from harness.specs.spec_error import SpecError
@@ -194,8 +195,6 @@ def _base(path: Path, text: str) -> str:
 
 
 def _decide(change: SpecChange, *, accept: bool) -> None:
-    from harness.recording.persister import save  # imports vcrpy
-
     path, hunk = change.path, change.hunk
     text = read_text(path)
     base = _base(path, text)
@@ -224,8 +223,6 @@ def before_update(spec: Path) -> str | None:
 
 def keep_before(spec: Path, text: str) -> None:
     """Keep the text of a spec. Raises `OSError`."""
-    from harness.recording.persister import save  # imports vcrpy
-
     kept = _kept(spec)
     make_state_folder(kept.parent)
     save(kept, [text.encode()])

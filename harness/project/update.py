@@ -27,6 +27,7 @@ from harness.cassettes import CassetteError
 from harness.cassettes.redaction.secrets import guard
 from harness.cassettes.validation import bare
 from harness.cassettes.yaml import YamlError, parse
+from harness.recording.atomic_file import save
 from harness.specs.matching import compare
 from harness.specs.matching.lists import align_lists
 from harness.specs.matching.operators import ABSENT, Bindings, operator_of
@@ -156,8 +157,6 @@ def write_all(encoded: Mapping[str, str]) -> dict[str, Filled]:
 
 def _write(path: Path, changes: Sequence[Update]) -> list[str]:
     """Make the changes in one file; returns the fault of each, or ""."""
-    from harness.recording.persister import save  # imports vcrpy
-
     try:
         old = read_text(path)
         text, errors = change_all(old, changes, path=str(path))

@@ -78,7 +78,7 @@ def detect_provider(method: str, url: str, request_body: bytes, response_body: b
         return Identity(
             place.provider,
             generates=True,
-            streamed=groups["method"].startswith("stream")
+            streamed=groups["method"].startswith(("stream", "Bidi"))
             if "method" in groups
             else asked.get("stream") is True or "true" in parse_qs(place.query).get("stream", ()),
             model=groups["model"] if "model" in groups else _text(model),

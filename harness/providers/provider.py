@@ -220,9 +220,9 @@ class Provider:
     """Makes a stage that reads the facts of one answer from its events."""
     url: re.Pattern[str] | None = None
     """Searched in the path of a URL; recognizes requests that generate. If it has a group
-    ``method``, that begins with ``stream`` for a streamed answer; else ``stream`` in the body or
-    the query decides. If it has a group ``model``, that is the model; else the body names the
-    model.
+    ``method``, that begins with ``stream`` or ``Bidi`` for a streamed answer; else ``stream`` in
+    the body or the query decides. If it has a group ``model``, that is the model; else the body
+    names the model.
     """
     stored_url: re.Pattern[str] | None = None
     """Recognizes the GET requests that fetch a model's answer."""

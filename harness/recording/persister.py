@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from errno import EACCES
 from itertools import zip_longest
 from operator import is_
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Any, Final
 
 from vcr import VCR
@@ -20,6 +17,7 @@ from vcr.serialize import deserialize, serialize
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, is_cassette, loads
 from harness.cassettes.redaction.guard import Guard
 
+from .atomic_file import save
 from .locks import folder_locked
 from .policy import refuse_unfollowed
 from .stock_cassettes import READ, WRITTEN, is_stock, note_once, read_stock
@@ -222,61 +220,3 @@ def unchanged(path: Path, before: Stamp) -> Iterator[None]:
                 " one would lose it; give each test its own cassette, then record again"
             )
         yield
-
-
-def save(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file beside ``path``, flush it to disk, and move it to ``path``. If anything fails,
-    the old file is unchanged.
-    """
-    temporary = stage(path, pieces)
-    try:
-        commit(temporary, path)
-    except BaseException:  # also an interrupt
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def stage(path: Path, pieces: Iterable[bytes], mark: str = "") -> Path:
-    """Write a file beside ``path`` with its permissions, and flush it to disk. If anything fails,
-    the new file is deleted. ``mark`` is a part of its name. Raises `PermissionError` if ``path`` is
-    a file that nobody may write.
-    """
-    if path.is_file() and not path.stat().st_mode & 0o222:
-        raise PermissionError(EACCES, "the file is read-only", str(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.{mark}")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-    except BaseException:  # also an interrupt
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary
-
-
-def commit(temporary: Path, path: Path) -> None:
-    """Move a staged file to ``path``."""
-    temporary.replace(path)
-    _sync_folder(path.parent)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush a rename to disk. Some systems can't open folders."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -12,6 +12,7 @@ from typing import Final
 
 from harness.cassettes.redaction.secrets import mask
 from harness.providers import PROVIDERS
+from harness.recording.atomic_file import save
 
 from . import render
 from .badges import FOLDER, OPENING
@@ -78,9 +79,6 @@ def _masked(run: Run) -> Run:
 def write_files(files: Mapping[str, str], target: Path) -> None:
     """Write the files of a report (name → text) into a folder and delete those that an earlier
     report left there.
-
-    Each file is written under another name and then renamed, so that no reader sees an incomplete
-    file.
     """
     for name, text in files.items():
         _write(target / name, text)
@@ -89,11 +87,7 @@ def write_files(files: Mapping[str, str], target: Path) -> None:
 
 
 def _write(place: Path, text: str) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    part = place.with_name(f"{place.name}.part")
-    part.unlink(missing_ok=True)
-    part.write_text(text, encoding="utf-8", newline="\n")
-    part.replace(place)
+    save(place, [text.encode()], flush=False)
 
 
 def _stale_files(files: Mapping[str, str], target: Path) -> list[Path]:

@@ -9,11 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Final
 
+from harness.recording.atomic_file import UNFINISHED, save
+
 from .stream import SweepError
 
 EXTRA: Final = "pip install 'gemini-conformance[scale]'"
-UNFINISHED: Final = ".part"
-"""The suffix of a file that is still being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +139,14 @@ class Folder:
         """Write a file. The file has a temporary name until it is complete. The name is unique,
         because two workers may write the same file.
         """
-        unfinished = self.at(f"{name}.{os.getpid()}-{os.urandom(4).hex()}{UNFINISHED}")
-        if is_url(self.path):
-            system, place = file_system(unfinished)
-            system.makedirs(file_system(self.path)[1], exist_ok=True)
-            system.pipe_file(place, content)
-            system.mv(place, file_system(self.at(name))[1])
+        if not is_url(self.path):
+            save(Path(self.at(name)), [content], flush=False)
             return
-        Path(self.path).mkdir(parents=True, exist_ok=True)
-        Path(unfinished).write_bytes(content)
-        Path(unfinished).replace(self.at(name))
+        unfinished = self.at(f"{name}.{os.getpid()}-{os.urandom(4).hex()}{UNFINISHED}")
+        system, place = file_system(unfinished)
+        system.makedirs(file_system(self.path)[1], exist_ok=True)
+        system.pipe_file(place, content)
+        system.mv(place, file_system(self.at(name))[1])
 
     def delete(self, name: str) -> None:
         """Delete a file."""

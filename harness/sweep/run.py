@@ -10,11 +10,12 @@ from functools import cache, partial
 from typing import Final
 
 from harness.cassettes.redaction.secrets import mask
+from harness.recording.atomic_file import UNFINISHED
 from harness.stream.garbage_collector import collect_seldom
 
 from .contract import Settings, judge_batch, open_adapter
 from .engines import Engine, WorkerLost
-from .files import UNFINISHED, Folder
+from .files import Folder
 from .output import read_summary, write_part
 from .parts import InputPart, batches, plan
 from .row import StreamRow

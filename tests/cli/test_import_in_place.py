@@ -14,7 +14,7 @@ import pytest
 from harness import load
 from harness.cassettes import is_cassette
 from harness.cli.main import main
-from harness.recording.persister import stage
+from harness.recording.atomic_file import stage
 from tests.cli.project import URL, write
 
 STOCK = f"""\

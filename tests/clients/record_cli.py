@@ -23,7 +23,7 @@ from typing import Any, Final
 from harness import load
 from harness.cassettes import Cassette, Exchange, Origin
 from harness.cassettes.redaction.guard import Guard
-from harness.recording.persister import save
+from harness.recording.atomic_file import save
 from harness.server import serve
 
 HERE: Final = Path(__file__).resolve().parent

@@ -14,8 +14,8 @@ import pytest
 
 from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.recording.atomic_file import save
 from harness.recording.cassette import Playback, UnknownRequest, use_cassette
-from harness.recording.persister import save
 from harness.recording.transport import transports
 from tests.recording.clients import (
     BODY,

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness import load
-from harness.cassettes import Cassette, Origin, dumps
+from harness.cassettes import Cassette, Origin, Request, dumps
 from harness.recording.cassette import use_cassette
 from harness.recording.journal import left_behind
 from tests.recording.clients import (
@@ -115,6 +120,96 @@ def test_the_arrived_reads_are_in_the_journal_after_a_kill(
     assert b"AIza" not in text
     assert path.read_text() == good
     assert f"{part_of(path)} was left by an earlier recording" in (left_behind(path) or "")
+
+
+CALLS = "chmod", "close", "fsync", "ftruncate", "mkdir", "open", "replace", "unlink"
+ASKED = Request(
+    "POST",
+    f"https://generativelanguage.googleapis.com{PATH}&key=AIza{'q' * 35}",
+    {"x-goog-api-key": ["AIza" + "k" * 35]},
+    b'{"contents": []}',
+)
+SECRET = (
+    b'data: {"candidates": [{"content": {"parts": [{"text": "t"}]}, "api_key": "opaque-1"}]}\n\n'
+)
+
+
+class Copies:
+    """Copies a folder after each system call of this process, and in the middle of each write: a
+    process that is killed there leaves these files.
+    """
+
+    def __init__(self, folder: Path, target: Path, state: Callable[[], int]) -> None:
+        self.folder, self.target, self.state = folder, target, state
+        self.copies: list[tuple[Path, int]] = []
+        """Each with the ``state`` at that moment."""
+        self.paused = False
+
+    def copy(self) -> None:
+        if not self.paused:
+            self.paused = True
+            place = self.target / str(len(self.copies))
+            self.copies.append((shutil.copytree(self.folder, place), self.state()))
+            self.paused = False
+
+    def after(self, call: Callable[..., Any], *words: Any, **options: Any) -> Any:
+        result = call(*words, **options)
+        self.copy()
+        return result
+
+    def inside(self, write: Callable[[int, bytes], int], handle: int, data: bytes) -> int:
+        half = write(handle, data[: len(data) // 2])
+        self.copy()
+        return half + write(handle, data[half:])
+
+
+def test_a_recording_may_be_killed_at_every_system_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, got = tmp_path / "here", list[bytes]()
+    folder.mkdir()
+    (folder / "a.yaml").write_text(good := dumps(Cassette((), Origin("written"))))
+    copies = Copies(folder, tmp_path / "copies", lambda: len(got))
+    copies.copy()
+    answers = [[EVENTS[0], SECRET, *EVENTS[1:]]] * 7
+    with monkeypatch.context() as context:
+        for name in CALLS:
+            context.setattr(os, name, partial(copies.after, getattr(os, name)))
+        context.setattr(os, "write", partial(copies.inside, os.write))
+        with use_cassette(folder / "a.yaml", mode="rewrite") as tape:
+            for answer in answers:
+                exchange = tape.begin(ASKED)
+                exchange.answered(200, {"content-type": ["text/event-stream"]}, "OK")
+                for data in answer:
+                    exchange.read(data)
+                    got.append(data.replace(b"opaque-1", b"REDACTED"))
+                exchange.ended("complete")
+    states = [state_after_kill(place, good) for place, _ in copies.copies]
+    assert len(states) > 60
+    for (saved, parts), (_, arrived) in zip(states, copies.copies, strict=True):
+        assert saved in ([], got)
+        for reads in parts:
+            assert reads in (got[:arrived], got[: arrived + 1])
+        assert parts or saved or not arrived
+    assert (states[0], states[-1]) == (([], []), (got, []))
+    assert ([], [got]) in states
+
+
+def state_after_kill(folder: Path, good: str) -> tuple[list[bytes], list[list[bytes]]]:
+    """The reads in the cassette, none if it is the ``good`` old one, and those in each journal."""
+    path = folder / "a.yaml"
+    for file in folder.rglob("*"):
+        assert file.is_dir() or not re.search(rb"AIza|opaque", file.read_bytes()), file
+    cassette = load(path)
+    assert cassette.exchanges or path.read_text() == good
+    parts = [part for part in parts_of(path) if part.stat().st_size]
+    assert all(part.stat().st_mode & 0o777 == 0o600 for part in parts)
+    assert bool(parts) == (left_behind(path) is not None)
+    return reads_of(cassette), [reads_of(load(part)) for part in parts]
+
+
+def reads_of(cassette: Cassette) -> list[bytes]:
+    return [data for exchange in cassette.exchanges for _, data in exchange.reads]
 
 
 def test_a_complete_recording_leaves_no_journal(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ import vcr
 from harness import load
 from harness.cassettes import CassetteError
 from harness.recording import register
+from harness.recording.atomic_file import save
 from harness.recording.cassette import use_cassette
 from harness.recording.journal import left_behind
-from harness.recording.persister import save
 from tests.recording.clients import (
     EVENTS,
     PATH,

@@ -14,8 +14,8 @@ from harness.cassettes.redaction.secrets import guard
 from harness.cli.main import main
 from harness.project.folders import yaml_files
 from harness.project.project import Project
+from harness.recording.atomic_file import save
 from harness.recording.journal import Journal
-from harness.recording.persister import save
 from harness.report import Header, Named, Run, render
 from harness.specs.spec_error import SpecError
 from tests.security.samples import SPEC, spec

@@ -15,7 +15,7 @@ from .messages import is_session
 from .normalizer import LiveNormalizer
 
 NAME: Final = "live"
-_URL: Final = re.compile(r"\bBidiGenerateContent(?:Constrained)?$")
+_URL: Final = re.compile(r"\b(?P<method>BidiGenerateContent(?:Constrained)?)$")
 
 
 def _detect(first: FirstMessages) -> Identity | None:
