@@ -381,7 +381,7 @@ class _Run:
             with (
                 self._offer(asked.exchange, final=True)
                 if asked.exchange
-                else self.offers.offer_question()
+                else self.offers.serve(lambda server: server.offer_question())
             ) as offer:
                 assert offer is not None  # see above
                 question = Question(
@@ -412,7 +412,8 @@ class _Run:
         exchange, late, reply = service.exchange, "", Reply()
         options = RunOptions(provider=exchange.provider)
         try:
-            with self.offers.offer_fault(service) as offer:
+            fault = service.fault, service.times
+            with self.offers.serve(lambda server: server.offer_fault(exchange, *fault)) as offer:
                 question = Question(exchange, options, offer.base_url, cancel=service.cancel)
                 try:
                     reply = self._reply(question)
@@ -436,7 +437,8 @@ class _Run:
     ) -> AbstractContextManager[Offer | None]:
         if self.offers is None:
             return nullcontext()
-        return self.offers.offer(exchange, final=final, attempts=attempts())
+        again = attempts()
+        return self.offers.serve(lambda server: server.offer(exchange, final=final, attempts=again))
 
 
 def _unread_wire(question: Question, providers: Collection[str]) -> str:

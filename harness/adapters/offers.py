@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from harness.facts import Entry, Error, Skipped, Transcript
 from harness.pipeline.replay import ReplayError
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from harness.server import Offer, ServedRequest, Server
     from harness.server.fault_offer import FaultOffer
     from harness.server.session_offer import SessionOffer
+
+_Offer = TypeVar("_Offer", bound="Offer")
 
 ANOTHER_WIRE: Final = "another wire"
 LOOPBACK: Final = "127.0.0.1"
@@ -43,39 +45,16 @@ class Offers:
         self._one_by_one = threading.Lock() if port else nullcontext()
 
     @contextmanager
-    def offer(
-        self, exchange: Exchange, *, final: bool = False, attempts: Sequence[Exchange] = ()
-    ) -> Iterator[Offer]:
-        """Serve an exchange. With ``final``, the second request gets a short last answer. An
-        adapter that asks the first turn again gets the ``attempts``.
+    def serve(self, make: Callable[[Server], _Offer]) -> Iterator[_Offer]:
+        """Serve the offer that ``make`` adds to the server.
 
         Raises `Skipped` for an exchange that no server can answer with. Raises `AdapterError` if
         the address is not available.
         """
         with self._one_by_one:
-            try:
-                offer = self._started().offer(exchange, final=final, attempts=attempts)
-            except ReplayError as error:
-                raise Skipped(str(error)) from None
-            offer.named = not self._port
-            with offer:
-                yield offer
-
-    @contextmanager
-    def offer_question(self) -> Iterator[Offer]:
-        """Answer the requests to a question. Raises `AdapterError` if the address is not
-        available.
-        """
-        with self._one_by_one, self._started().offer_question() as offer:
-            yield offer
-
-    @contextmanager
-    def offer_fault(self, service: FailingService) -> Iterator[FaultOffer]:
-        """Serve a fault, and then the recorded answer. Raises as `offer` does."""
-        with self._one_by_one:
             server = self._started()
             try:
-                offer = server.offer_fault(service.exchange, service.fault, service.times)
+                offer = make(server)
             except ReplayError as error:
                 raise Skipped(str(error)) from None
             offer.named = not self._port
@@ -86,7 +65,7 @@ class Offers:
     def offer_session(
         self, exchange: Exchange, turn_s: float
     ) -> Iterator[tuple[SessionOffer, str]]:
-        """Serve a session, with the file of the certificate of its address. Raises as `offer`
+        """Serve a session, with the file of the certificate of its address. Raises as `serve`
         does.
         """
         try:

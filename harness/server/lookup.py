@@ -99,8 +99,8 @@ class ExchangeFinder:
         return None
 
     def _use(self, place: int | None) -> Exchange | None:
-        if place is None:
-            return None
+        if place is None or self._placed[place].exchange.status == SWITCHED:
+            return None  # `next_session` gives a session
         self._unused.discard(place)
         return self._placed[place].exchange
 

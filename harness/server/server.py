@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from harness.cassettes.load import load
@@ -37,6 +37,7 @@ from .session import Respond, ServedSession, SessionConnection
 from .session_offer import SessionOffer
 from .whole_answers import asks_model
 
+_Offer = TypeVar("_Offer", bound=Offer)
 _OFFER: Final = re.compile(r"/(x[0-9]{1,9})(?=[/:]|$)")
 
 
@@ -138,30 +139,13 @@ class Server(Listener):
         """
         if not exchanges:
             raise ReplayError("offer() needs at least one exchange")
-        self._offered += 1
-        name = f"x{self._offered}"
-        self._offers[name] = offer = Offer(
-            f"{self.base_url}/{name}",
-            exchanges,
-            final=final,
-            attempts=attempts,
-            options=lambda: self._endpoint.options,
-            close=lambda: self._offers.pop(name, None),
-        )
-        return offer
+        return self._add(Offer, exchanges, final=final, attempts=attempts)
 
     def offer_question(self) -> Offer:
         """Answer the requests of one adapter to a question, at a separate base URL: each request
         that generates gets a short answer. Close the offer when the adapter has ended.
         """
-        self._offered += 1
-        name = f"x{self._offered}"
-        self._offers[name] = offer = QuestionOffer(
-            f"{self.base_url}/{name}",
-            options=lambda: self._endpoint.options,
-            close=lambda: self._offers.pop(name, None),
-        )
-        return offer
+        return self._add(QuestionOffer)
 
     def offer_fault(self, exchange: Exchange, fault: str, times: int) -> FaultOffer:
         """Serve one exchange to one adapter under test, at a separate base URL: its first requests
@@ -169,17 +153,24 @@ class Server(Listener):
         recorded answer. Close the offer when the adapter has ended. Raises `ReplayError` for an
         exchange that can't be served.
         """
-        self._offered += 1
-        name = f"x{self._offered}"
-        self._offers[name] = offer = FaultOffer(
+        return self._add(FaultOffer, exchange, read_options(fault=fault).fault, times)
+
+    def _add(self, make: Callable[..., _Offer], *arguments: Any, **options: Any) -> _Offer:
+        """Add an offer at a separate base URL, until it is closed."""
+        name = self._next_name()
+        offer = make(
             f"{self.base_url}/{name}",
-            exchange,
-            read_options(fault=fault).fault,
-            times,
+            *arguments,
             options=lambda: self._endpoint.options,
             close=lambda: self._offers.pop(name, None),
+            **options,
         )
+        self._offers[name] = offer
         return offer
+
+    def _next_name(self) -> str:
+        self._offered += 1
+        return f"x{self._offered}"
 
     def offer_session(self, exchange: Exchange, turn_s: float) -> SessionOffer:
         """Serve a session to one adapter under test, at a separate base URL, with the script of
@@ -187,11 +178,9 @@ class Server(Listener):
         `CassetteError` for a message that can't be read.
         """
         _check_session(exchange, "the session")
-        self._offered += 1
-        name = f"x{self._offered}"
-        url = f"{self.base_url}/{name}"
+        name = self._next_name()
         self._sessions[name] = offer = SessionOffer(
-            url,
+            f"{self.base_url}/{name}",
             exchange,
             turn_s,
             options=self._endpoint.options,
