@@ -18,6 +18,7 @@ class Peer(NamedTuple):
     ``service``: the command of a gateway, which runs while the gateway is judged; ``package``: the
     distribution that has the version of the gateway. ``wire``: the public wire that it writes.
     ``losses``: what its API can't leave out or ask for, declared as in `harness judge`.
+    ``options``: further arguments for `harness judge`; those of `run.py` win.
     """
 
     folder: str
@@ -28,9 +29,13 @@ class Peer(NamedTuple):
     wire: str = ""
     previous_of: str = ""
     losses: str = ""
+    options: tuple[str, ...] = ()
 
 
 NODE: Final = "serve: node shim.mjs"
+NODE_LIVE: Final = "serve: node live_shim.mjs"
+LIVE: Final = "serve: live_shim:replay"
+FOR_SESSIONS: Final = ("--cassettes", "live", "--timeout", "20")  # that of each message
 PORT: Final = 4000
 PROXY: Final = ("litellm", "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(PORT))
 NEWEST: Final = {
@@ -118,6 +123,20 @@ PREVIOUS: Final = {
 """The previous versions: the last one of the major version before, or else of the minor version."""
 
 
+def session_peer(folder: str, lock: str = "requirements-live.txt", target: str = LIVE) -> Peer:
+    """An adapter that holds sessions of the Live API, with its own shim."""
+    return Peer(folder, f"{folder}/{lock}", target, options=FOR_SESSIONS)
+
+
+SESSIONS: Final = {
+    "google-genai-live": session_peer("google-genai"),
+    "google-genai-js-live": session_peer("google-genai-js", "package-lock.json", NODE_LIVE),
+    "pydantic-ai-live": session_peer("pydantic-ai"),
+    "google-adk-live": session_peer("google-adk"),
+}
+"""The adapters that hold sessions. They have no previous versions."""
+
+
 def previous(newest: str, version: str) -> Peer:
     """A previous version, with the shim of the newest. Its lock is beside the lock of the newest,
     and has the version in its name.
@@ -127,7 +146,11 @@ def previous(newest: str, version: str) -> Peer:
     return peer._replace(lock=f"{stem}-{version}.{ending}", previous_of=newest)
 
 
-PEERS: Final = {**NEWEST, **{name: previous(*entry) for name, entry in PREVIOUS.items()}}
+PEERS: Final = {
+    **NEWEST,
+    **SESSIONS,
+    **{name: previous(*entry) for name, entry in PREVIOUS.items()},
+}
 
 
 def newest(name: str) -> str:

@@ -136,11 +136,16 @@ def key_of(peer: Peer, arguments: list[str]) -> str:
     """A digest of all that results depend on: suite, options, lock and shim."""
     whole = hashlib.sha256(json.dumps([suite_name(), arguments, peer]).encode())
     folder = HERE / peer.folder
-    own = (*folder.glob("shim.*"), *folder.glob("config.yaml"))
+    own = (*folder.glob(shim_of(peer)), *folder.glob("config.yaml"))
     shared = (*sorted(HERE.glob("*_client.py")), *sorted(HERE.glob("*.mjs")))
     for path in (HERE / peer.lock, *shared, *own):
         whole.update(hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()
+
+
+def shim_of(peer: Peer) -> str:
+    """The pattern of the name of a shim."""
+    return "live_shim.*" if "live_shim" in peer.target else "shim.*"
 
 
 def judge(name: str, places: Results, options: list[str], asked: int) -> bool:
@@ -159,6 +164,7 @@ def judge(name: str, places: Results, options: list[str], asked: int) -> bool:
         ),
         *("--json", str(results), "--timeout", TIMEOUT_S),
         *(("--losses", peer.losses) if peer.losses else ()),
+        *peer.options,
         *options,
     ]
     started, cpu = time.monotonic(), cpu_seconds()

@@ -274,10 +274,11 @@ class Row(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, t
 
     @property
     def section(self) -> str:
-        """The section of a report in which it is: that of its block, of the second turn after such
-        an answer, or of the questions.
+        """The section of a report in which it is: that of its block, of the sessions, of the second
+        turn after such an answer, or of the questions.
         """
-        return self.block or "documented"
+        is_session = self.provider == "live" and self.block == "documented"
+        return "sessions" if is_session else self.block or "documented"
 
     @property
     def origin(self) -> Origin | None:

@@ -28,6 +28,7 @@ from .causes import (
 
 BLOCKS: Final = {
     "documented": "Documented wire",
+    "sessions": "Sessions",
     "variant": "Variants",
     "second_turn": "Second turn",
     "second_turn_of_variants": "Second turn of variants",
@@ -36,6 +37,7 @@ BLOCKS: Final = {
 """The sections of cells, with their titles."""
 BLOCK_MEANINGS: Final = {
     "documented": "Answers in the form of the public documentation of the wire.",
+    "sessions": "Sessions of the Live API: the turns, and the messages that the adapter sends.",
     "variant": (
         "Answers in forms that some servers send and the documentation does not describe. An"
         " adapter may refuse them, so a loss here is shown but is never red."
@@ -46,6 +48,12 @@ BLOCK_MEANINGS: Final = {
     "second_turn_of_variants": "The request after a variant. A loss is never red.",
     "questions": "The requests that the adapter makes of what an application asks for.",
 }
+VARIANT_BLOCKS: Final = ("variant", "second_turn_of_variants")
+"""The sections in which nothing is red."""
+JUDGED_BLOCKS: Final = tuple(block for block in BLOCKS if block not in VARIANT_BLOCKS)
+"""The sections in which a loss is red."""
+FIRST_TURNS: Final = ("documented", "sessions")
+"""The sections of what an adapter makes of a recorded exchange."""
 VERDICTS: Final = ("kept", "lost", "wrong", "raised", "not_carried", "not_asked")
 """The verdicts of an aspect, in the order of columns."""
 MEANINGS: Final = {

@@ -15,7 +15,10 @@ from harness.stream.printable import excerpt, listed, plural, printable, shorten
 from .aspect_counts import (
     BLOCKS,
     COMPARED,
+    FIRST_TURNS,
+    JUDGED_BLOCKS,
     MAX_SENTENCE,
+    VARIANT_BLOCKS,
     VERDICTS,
     Findings,
     by_aspect,
@@ -28,8 +31,6 @@ from .tally import read_for, tally
 
 MOST_NAMES: Final = 6
 """Further cells of one loss that are named."""
-VARIANT_BLOCKS: Final = ("variant", "second_turn_of_variants")
-"""The sections in which nothing is red."""
 FEW_FINDINGS: Final = 3
 """Findings that need no summary below them."""
 MOST_REASONS: Final = 3
@@ -94,8 +95,9 @@ def results_text(
             lines += wire_lines(cells)
     if has_legend and with_legend:
         lines += ["", LEGEND]
-    for block in ("documented", "second_turn", "questions", *VARIANT_BLOCKS) if with_losses else ():
-        lines += _losses(adapter, block, sections[block])
+    for block in (*JUDGED_BLOCKS, *VARIANT_BLOCKS) if with_losses else ():
+        if sections[block]:
+            lines += _losses(adapter, block, sections[block])
     for loss in adapter.unused_losses:
         lines += ["", f"declared loss {loss}: no cell shows it; delete the declaration"]
     for sentence in (*adapter.fixed, *_known_failing(adapter)):
@@ -110,7 +112,7 @@ def closing_text(adapter: AdapterResults) -> str:
     first finding with its command. "" after few findings.
     """
     rows = in_sections(adapter.all_cells)
-    sections = [_news(rows[block]) for block in ("documented", "second_turn", "questions")]
+    sections = [_news(rows[block]) for block in JUDGED_BLOCKS if rows[block]]
     if sum(map(len, sections)) <= FEW_FINDINGS:
         return ""
     cells = [cell for section in sections for cell in section.cells]
@@ -231,7 +233,7 @@ def _losses(adapter: AdapterResults, block: str, rows: Sequence[Row]) -> list[st
         failed = sum(cell.verdict == "failed" for cell in cells)
         number_in_cells = f"{plural(len(losses), 'finding')} in {plural(failed, 'cell')}"
         return [*lines, "", f"- {number_in_cells}: shown on the page that --report DIR writes"]
-    hints = hints_of(cells) if block == "documented" else {}
+    hints = hints_of(cells) if block in FIRST_TURNS else {}
     of_all = hint_of_all(hints)
     for loss in losses:
         first = loss.cells[0]

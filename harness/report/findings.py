@@ -21,6 +21,7 @@ from harness.stream.printable import plural
 from .aspect_counts import (
     BLOCK_MEANINGS,
     BLOCKS,
+    FIRST_TURNS,
     NEEDLESS_ERROR,
     Findings,
     Loss,
@@ -286,7 +287,9 @@ def _target(group: FactsCells, aspect: str, listed: Iterable[str]) -> str:
 
 def finding_groups(groups: Iterable[FactsCells]) -> list[Group]:
     """Return the findings of each adapter in each block, without those that have none."""
-    listed = map(_group, groups)
+    groups = [*groups]
+    first = {group.name: group for group in reversed(groups)}
+    listed = (_group(group, is_first=group is first[group.name]) for group in groups)
     return [
         group
         for group in listed
@@ -294,12 +297,13 @@ def finding_groups(groups: Iterable[FactsCells]) -> list[Group]:
     ]
 
 
-def _group(group: FactsCells) -> Group:
+def _group(group: FactsCells, *, is_first: bool) -> Group:
+    """Return the findings of a group. The first one of an adapter names its unused losses."""
     losses = group.findings.losses
     cells = {id(cell.result): cell for cell in group.cells}
     aspects = by_aspect(group.results)
     ordered = dict.fromkeys((*(loss.aspect for loss in losses), *aspects))
-    hints = hints_of(group.results) if group.block == "documented" else {}
+    hints = hints_of(group.results) if group.block in FIRST_TURNS else {}
     sections = [
         _section(
             group,
@@ -322,8 +326,8 @@ def _group(group: FactsCells) -> Group:
             *(_error(group, alike, cells) for alike in group.findings.errors),
         ],
         sections=[section for section in sections if section.entries or section.of_error],
-        unused_losses=judged.unused_losses if group.block == "documented" else (),
-        fixed=judged.fixed if group.block == "documented" else (),
+        unused_losses=judged.unused_losses if is_first else (),
+        fixed=judged.fixed if is_first else (),
         hint=hint_of_all(hints),
     )
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace as with_fields
 from harness.judging.judge_results import AdapterResults, JudgeResults, encode_results
 from harness.judging.rows import Row, encode_item
 
-from .aspect_counts import BLOCK_MEANINGS, BLOCKS, by_aspect, in_order, in_sections
+from .aspect_counts import BLOCK_MEANINGS, BLOCKS, JUDGED_BLOCKS, by_aspect, in_order, in_sections
 from .badges import FOLDER, judge_badge
 from .findings import Table, TableRow, cells_by_facts, tables
 from .judge_run import JSON, run_of
@@ -72,18 +72,17 @@ class MatrixAdapter(Struct, frozen=True):
 
     @property
     def passed(self) -> int:
-        """The cells of the documented wire, and of their second turn, that passed."""
+        """The cells that passed, without variants."""
         return sum(self._counts.get(verdict, 0) for verdict in ("passed", "fixed"))
 
     @property
     def judged(self) -> int:
-        """The cells of the documented wire, and of their second turn, that were judged."""
+        """The cells that were judged, without variants."""
         return self._counts.total() - self._counts["not-run"]
 
     @property
     def _counts(self) -> Counter[str]:
-        sections = ("documented", "second_turn")
-        return sum((Counter(self.verdicts.get(name, {})) for name in sections), Counter[str]())
+        return sum((Counter(self.verdicts.get(name, {})) for name in JUDGED_BLOCKS), Counter[str]())
 
     @property
     def folder(self) -> str:

@@ -11,7 +11,7 @@ from harness.judging.rows import VERDICTS, Row, Verdict, VerdictWords
 from harness.stream.printable import excerpt, plural
 
 from .asked import asked_questions, questions
-from .aspect_counts import MAX_SENTENCE, Findings
+from .aspect_counts import FIRST_TURNS, JUDGED_BLOCKS, MAX_SENTENCE, Findings
 from .badges import Fingerprint, fingerprint
 from .compare import KINDS, CellChange, ChangeKind, KindWords
 from .document import RESULTS, Header, Named, plan_of
@@ -98,6 +98,7 @@ class Remark:
 
 _BLOCKS: Final = {
     "documented": "on the documented wire",
+    "sessions": "in the sessions",
     "variant": "in variants",
     "second_turn": "in the second turn",
     "second_turn_of_variants": "in the second turn after a variant",
@@ -247,7 +248,7 @@ def _matrix(cells: Sequence[PlacedResult], names: ReportNames) -> dict[str, Any]
     results = [
         cell.result
         for cell in cells
-        if (cell.page if with_case else cell.result.section == "documented")
+        if (cell.page if with_case else cell.result.section in FIRST_TURNS)
     ]
     pairs = {
         (pair.name, name): pair
@@ -309,7 +310,7 @@ def _judged_sentences(
 
 def _first_finding(groups: Sequence[FactsCells], *, named: bool) -> str:
     """Return the first finding as a sentence, as in the terminal; "" if nothing is red."""
-    for block in ("documented", "second_turn", "questions"):
+    for block in JUDGED_BLOCKS:
         for group in groups:
             for sentence, _, _ in group.findings if group.block == block else ():
                 name = f"{group.title}: " if named else ""
@@ -323,18 +324,18 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
         return f"{adapters}. A red number in a table leads to its findings."
     (adapter,) = header.judged
     own = {group.block: group.findings for group in groups}
-    first, second, requests = (
-        own.get(block, Findings([])) for block in ("documented", "second_turn", "questions")
-    )
-    findings = f"{plural(len(first), 'finding')} there"
-    if number := len(second):
-        findings += f" and {plural(number, 'finding')} in the second turn"
-    if number := len(requests):
+    none = Findings([])
+    first = next((block for block in FIRST_TURNS if block in own), "documented")
+    findings = f"{plural(len(own.get(first, none)), 'finding')} there"
+    for block in ("sessions", "second_turn"):
+        if block != first and (number := len(own.get(block, none))):
+            findings += f" and {plural(number, 'finding')} {_BLOCKS[block]}"
+    if number := len(own.get("questions", none)):
         findings += f"; its requests have {plural(number, 'finding')}"
     title = next(named.title for named in header.adapters if named.name == adapter.name)
     return (
-        f"{title}, version {adapter.version}: {tally(first.cells).words} on the documented wire. It"
-        f" has {findings}."
+        f"{title}, version {adapter.version}: {tally(own.get(first, none).cells).words}"
+        f" {_BLOCKS[first]}. It has {findings}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 
@@ -22,6 +23,7 @@ from harness.report.aspect_text import LEGEND, closing_text, results_text
 from harness.report.causes import plainest_first
 from harness.report.compare import ChangeKind, changes_text, count_kinds
 from harness.report.judge_run import compared_runs, merge_results, run_of
+from harness.report.matrix import matrix_files
 from tests.report.page_reader import Page
 from tests.support.aspect_samples import (
     HOSTILE_RESULTS,
@@ -72,6 +74,25 @@ def test_the_page_counts_the_findings_of_the_second_turn() -> None:
     assert (
         "on the documented wire. It has 3 findings there and 1 finding in the second turn." in alone
     )
+
+
+def test_sessions_are_a_section_of_their_own() -> None:
+    session = replace(cell("live/a", text="lost"), provider="live")
+    both = replace(OTHER, cells=(*OTHER.cells, session))
+    text = results_text(both)
+    assert "Documented wire: 1 of 1 cell passed\n" in text
+    assert "Sessions: 0 of 1 cell passed, 1 failed\n" in text
+    assert "1 finding, sessions:\n" in text
+    page = Page(render_index(run_of(JudgeResults((both,))))).text
+    assert "It has 0 findings there and 1 finding in the sessions." in page
+    alone = replace(both, cells=(session,), unused_losses=("media",))
+    page = Page(render_index(run_of(JudgeResults((alone,))))).text
+    assert "0 of 1 cell passed, 1 failed in the sessions. It has 1 finding there." in page
+    assert "no cell shows it; delete the declaration" in page, (
+        "the first section of an adapter names its unused losses"
+    )
+    entry = json.loads(matrix_files({"other": [both]})["matrix.json"])["adapters"][0]
+    assert entry["aspects"]["sessions"] == {"text": {"lost": 1}}
 
 
 def test_losses_of_streamed_and_of_unary_answers_are_separate() -> None:
