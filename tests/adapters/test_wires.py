@@ -452,6 +452,9 @@ def said(text: str, message: str = "m", **more: Any) -> list[dict[str, Any]]:
     ]
 
 
+WHOLE_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
 def called(*deltas: str) -> list[dict[str, Any]]:
     return [
         {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
@@ -505,13 +508,12 @@ def test_the_text_of_other_roles_is_not_the_answer() -> None:
 
 
 def test_a_snapshot_gives_only_messages_that_were_not_streamed() -> None:
-    function = {"name": "f", "arguments": "{}"}
     messages = [
         {"id": "0", "role": "assistant", "content": "earlier"},
         {"id": "1", "role": "user", "content": "Hi"},
         {"id": "m", "role": "assistant", "content": "Hello"},
         {"id": "n", "role": "assistant", "content": "Bye"},
-        {"id": "o", "role": "assistant", "toolCalls": [{"id": "d", "function": function}]},
+        {"id": "o", "role": "assistant", "toolCalls": [{**WHOLE_CALL, "id": "d"}]},
     ]
     snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": messages}
     assert facts("ag-ui", RUN_STARTED, *said("Hello"), snapshot, RUN_FINISHED) == [
@@ -632,6 +634,15 @@ OF_HELPER = {"subagentRunId": "s"}
             event("MESSAGES_SNAPSHOT", messages=[{"id": "m", "role": "assistant"}]),
             "a call in a message has no function",
         ),
+        (
+            [],
+            event("MESSAGES_SNAPSHOT", messages=[{"id": "m", "role": "assistant", "toolCalls": 5}]),
+            event(
+                "MESSAGES_SNAPSHOT",
+                messages=[{"id": "m", "role": "assistant", "toolCalls": [WHOLE_CALL]}],
+            ),
+            "toolCalls of a message is 5; expected a list of objects",
+        ),
         # chunks
         (
             [],
@@ -730,9 +741,8 @@ def test_a_call_with_a_result_is_not_one_for_the_client() -> None:
     assert facts("ag-ui", RUN_STARTED, *called("{}"), TOOL_RESULT, RUN_FINISHED) == [
         Finish("success")
     ]
-    function = {"name": "f", "arguments": "{}"}
     messages = [
-        {"id": "m", "role": "assistant", "toolCalls": [{"id": "c", "function": function}]},
+        {"id": "m", "role": "assistant", "toolCalls": [WHOLE_CALL]},
         {"id": "r", "role": "tool", "toolCallId": "c", "content": "4 °C"},
     ]
     snapshot = event("MESSAGES_SNAPSHOT", messages=messages)

@@ -3,8 +3,8 @@
 The reader of a wire is as strict as the official client of that wire. If the client would raise an
 exception, drop a message or join the pieces of an answer to another message, the reader does the
 same, or says that the message can't be read. It is a view of the one reader of the wire (`view`),
-which also reads recordings, where the same oddities are no faults. AG-UI is no wire of a provider,
-so its reader is only here.
+which also reads recordings, where the same oddities are no faults. AG-UI is no wire of a provider:
+its reader is in the folder of that dialect.
 """
 
 from __future__ import annotations
