@@ -212,6 +212,11 @@ INTERACTION += "event: done\ndata: [DONE]\n\n"
         ),
         (
             "openai",
+            response(ADDED, PART, DELTA, DELTA | {"item_id": "msg_1"}, ENDED),
+            ["an item whose id changes"],
+        ),
+        (
+            "openai",
             response(ADDED, PART, DELTA, EMPTY),
             ["a response that ends without its items"],
         ),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from harness.stream.exchange import Request
@@ -30,6 +30,7 @@ PIECES: Final[dict[str, tuple[str, str]]] = {
 """The name of an event, without its last word → the part that it has a piece of, and its item."""
 BEGINNINGS: Final = ("response.created", "response.queued", "response.in_progress")
 ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
+DONE: Final = "[DONE] after the events of a response"
 _ADDED: Final = "response.output_item.added"
 _DONE: Final = "response.output_item.done"
 _PART: Final = "response.content_part.added"
@@ -61,7 +62,7 @@ _VARIANTS: Final = {
         name: name
         for name in (
             *("an item whose id changes", "a text without its pieces"),
-            "a response that ends without its items",
+            *("a response that ends without its items", DONE),
         )
     },
 }
@@ -245,11 +246,7 @@ def _identity(item: dict[str, Json]) -> str:
 
 def variants_in(frames: Sequence[Frame], oddities: Oddities) -> list[str]:
     """Return the variants in a body, in words; none for the documented wire."""
-    messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
-    ended = [str(frame.raw).strip() for frame in frames if frame.raw is not None]
-    if any(map(is_response, messages)):
-        return _of_responses(messages, ended)
-    return of_chat(oddities)
+    return sorted({*oddities.named(_VARIANTS), *of_chat(oddities)})
 
 
 def fault_of(request: Request | None, frames: Sequence[Frame]) -> str:
@@ -264,15 +261,3 @@ def fault_of(request: Request | None, frames: Sequence[Frame]) -> str:
     if sum(item.get("type") == "response.created" for item in messages) > 1:
         return "has two answers"
     return fault_of_chat(request, frames)
-
-
-def _of_responses(messages: list[dict[str, Any]], ended: list[str]) -> list[str]:
-    oddities = Oddities()
-    order = Order(oddities)
-    for message in messages:
-        if type(kind := message.get("type")) is str:
-            order.read(kind, message)
-    variants = oddities.named(_VARIANTS)
-    if "[DONE]" in ended:
-        variants.add("[DONE] after the events of a response")
-    return sorted(variants)

@@ -32,7 +32,7 @@ from ..answer_reader import AnswerReader
 from ..provider import Answer
 from ..wire_values import give_others, is_empty, text_of
 from .items import CALLS, Item, Items, image
-from .order import BEGINNINGS, ENDS, PIECES, Order
+from .order import BEGINNINGS, DONE, ENDS, PIECES, Order
 from .usual import REFUSED, decode_text
 
 _FINISHES: Final[dict[str, FinishClass]] = {
@@ -100,20 +100,20 @@ class ResponsesReader(AnswerReader):
     """One answer: see `harness.providers.provider.Normalizer`."""
 
     strict: ClassVar[bool] = False
-    """Whether it reads as the official client does: it notes oddities, and the content of items
-    that overlap comes as on the wire.
+    """Whether it reads as the official client does: the content of items that overlap comes as on
+    the wire.
     """
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
         self._items = Items(self.oddities, wait=not self.strict)
-        self._order = Order(self.oddities) if self.strict else None
+        self._order = Order(self.oddities)
         self._started = False
         self._begun = False  # the beginning of the stream came
         self._finish: str | None = None
         self._failure: Json = None  # the error that `response.failed` repeats
         self._open: Item | None = None  # the item whose text came last
-        self._place: tuple[int, int] = (-1, -1)
+        self._place: tuple[int, int, Json] = (-1, -1, None)  # of its part, with the item's id
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return a usual piece of text by the strict decoder, everything else by the reader."""
@@ -124,7 +124,7 @@ class ResponsesReader(AnswerReader):
             usual = decode_text(data)
         except REFUSED:
             return self._feed_any(frame)
-        if (usual.output_index, usual.content_index) != self._place:
+        if (usual.output_index, usual.content_index, usual.item_id) != self._place:
             return self._feed_any(frame)
         text = usual.delta
         item.texts[("output_text", usual.content_index)].append(text)
@@ -148,13 +148,14 @@ class ResponsesReader(AnswerReader):
         """Accept the end mark of Chat Completions, because some servers send it here."""
         if text.strip().removeprefix("data:").strip() == "[DONE]":
             self._start(out)
+            self.oddities.note(DONE)
             out.append(Mark("end", "[DONE]"))
         else:
             super()._read_text(text, partial, out)
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
         kind = message.get("type")
-        if self._order is not None and type(kind) is str:
+        if type(kind) is str:
             self._order.read(kind, message)
         read = _EVENTS.get(kind) if type(kind) is str else None
         if read is not None:
@@ -164,8 +165,7 @@ class ResponsesReader(AnswerReader):
         elif type(kind) is str and kind.startswith("response."):
             self._read_other(kind, message, out)
         elif message.get("object") == "response":
-            if self._order is not None:
-                self._order.read_whole()
+            self._order.read_whole()
             self._read_response(message, out)
         elif message.get("error") is not None or (self._answer.failed and not self._errors):
             self._error(message, out)
@@ -216,7 +216,7 @@ class ResponsesReader(AnswerReader):
         if logprobs := event.get("logprobs"):
             self._items.note_logprobs(item, number, logprobs, out)
         if kind == "output_text" and item.whole is None and self._items.gives(item):
-            self._open, self._place = item, (item.index, number)
+            self._open, self._place = item, (item.index, number, event.get("item_id"))
 
     def _whole_piece(self, event: dict[str, Json], out: list[Event]) -> None:
         """Read the end of a text, of reasoning or of arguments, which repeats its pieces."""
