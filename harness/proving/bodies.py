@@ -116,7 +116,7 @@ def _grow_list(messages: list[Json], random: Random) -> list[Json]:
     ]
     if lists:
         grown = random.choice(lists)
-        item = random.choice(grown)
+        item = random.choice([item for item in grown if isinstance(item, dict)])
         for number in range(len(grown), random.randint(2, MOST)):
             copied = _named_anew(item, number)
             if "index" in copied:

@@ -519,8 +519,11 @@ class _Reader(MessageReader):
 
 def _note_tool(facts: Facts, item: _Item) -> None:
     """Note an item of a built-in tool."""
-    pieces = {part: "".join(texts) for (part, _), texts in item.parts.items()}
-    wire = item.whole if item.whole is not None else {**item.first, **pieces}
+    pieces: dict[str, list[Json]] = {}
+    for (part, _), texts in item.parts.items():
+        pieces.setdefault(part, []).append("".join(texts))
+    half = {part: texts if len(texts) > 1 else texts[0] for part, texts in pieces.items()}
+    wire = item.whole if item.whole is not None else {**item.first, **half}
     if item.kind == "code_interpreter_call":
         facts.code += 1
         facts.add_opaque("code", wire.get("code"))

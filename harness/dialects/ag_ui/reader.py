@@ -52,8 +52,8 @@ class _Item(NamedTuple):
 
 
 def _item(prefix: str, content: str, key: str, ids: str, *fixed: str) -> _Item:
-    names = (f"{prefix}_{word}" for word in ("START", content, "END"))
-    return _Item(*names, key, ids, f"{prefix}_CHUNK", fixed)
+    start, piece, end, chunk = (f"{prefix}_{w}" for w in ("START", content, "END", "CHUNK"))
+    return _Item(start, piece, end, key, ids, chunk, fixed)
 
 
 _TEXT: Final = _item("TEXT_MESSAGE", "CONTENT", "messageId", "message", "role", "name")

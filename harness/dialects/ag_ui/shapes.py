@@ -21,11 +21,13 @@ def _is_whole(value: Json) -> bool:
     return is_number and abs(value) <= LARGEST and value == int(value)
 
 
-def _are(value: Json, kind: type, *texts: str) -> bool:
-    """Return whether a value is a list of this type, whose objects have these texts."""
-    return isinstance(value, list) and all(
-        isinstance(item, kind) and all(isinstance(item.get(name), str) for name in texts)
-        for item in value
+def _are(value: Json, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
+
+
+def _are_messages(value: Json) -> bool:
+    return _are(value, dict) and all(
+        isinstance(item.get(name), str) for item in value for name in ("id", "role")
     )
 
 
@@ -49,7 +51,7 @@ _TYPES: Final[Mapping[str, Callable[[Json], bool]]] = {
     "a list of objects": lambda value: _are(value, dict),
     "a list of strings": lambda value: _are(value, str),
     "a string or a list of parts": lambda value: isinstance(value, str) or _are(value, dict),
-    "a list of messages with an id and a role": lambda value: _are(value, dict, "id", "role"),
+    "a list of messages with an id and a role": _are_messages,
     "a list of objects with counts": _are_counts,
 }
 """A type → whether a value has it. Any other type is a list of words."""

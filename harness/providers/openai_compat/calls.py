@@ -220,7 +220,7 @@ class Calls:
         """Note a piece of a call that is over."""
         arguments = piece.arguments
         if type(arguments) is dict or (arguments and arguments.strip()):
-            raw = {"arguments": arguments}
+            raw = {"input" if piece.custom else "arguments": arguments}
             self._oddities.note(LATE, arguments)
             out.append(Unknown(LATE, raw, candidate))
         self._note_left(piece, candidate, out)
