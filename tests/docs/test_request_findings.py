@@ -36,7 +36,7 @@ def test_each_program_shows_a_finding(script: ModuleType) -> None:
     named = {
         adapter.program_of(finding) for adapter in script.read() for finding in adapter.findings
     }
-    programs = {path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/request.*")}
+    programs = {path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/request*.*")}
     assert programs <= named
 
 

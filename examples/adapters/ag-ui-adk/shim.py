@@ -66,7 +66,7 @@ def _adapter(at):
     agent = LlmAgent(
         name="assistant",
         model=_model(at),
-        planner=BuiltInPlanner(thinking_config=THOUGHTS),
+        planner=BuiltInPlanner(thinking_config=THOUGHTS) if at.thoughts else None,
         tools=[AGUIToolset()] if tools_of(at) else [],
     )
     return ADKAgent(agent, app_name="app", user_id="user")
@@ -80,8 +80,9 @@ def _model(at):
         case "openai-compat":
             return OpenAILlm(model=at.model, client=_openai(f"{at.base_url}/v1beta/openai"))
         case "openai" if "/responses" in _url(at):
-            client, reasoning = _openai(f"{at.base_url}/v1"), {"summary": "auto"}
-            return OpenAIResponsesLlm(model=at.model, client=client, reasoning=reasoning)
+            reasoning = {"reasoning": {"summary": "auto"}} if at.thoughts else {}
+            client = _openai(f"{at.base_url}/v1")
+            return OpenAIResponsesLlm(model=at.model, client=client, **reasoning)
         case "openai":
             return OpenAILlm(model=at.model, client=_openai(f"{at.base_url}/v1"))
         case "anthropic":

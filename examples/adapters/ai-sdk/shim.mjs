@@ -114,6 +114,7 @@ function facts(part) {
 await answer({
   module: '@ai-sdk/google',
   from: import.meta.url,
+  providers: ['gemini-api', 'vertex-ai'],
   reads: [...READS, 'server_tools', 'output', 'stored', 'google', 'thinking.budget', 'thinking.shown'],
   replay,
   converse,

@@ -1,8 +1,9 @@
 // @google/genai: `generateContentStream` and `generateContent`, and a chat for two turns.
 import { GoogleGenAI } from '@google/genai';
 
-import { answer, given } from '../program.mjs';
+import { answer, given, versionOf } from '../program.mjs';
 
+const BEFORE_2 = versionOf('@google/genai', import.meta.url).startsWith('1.');
 const MODES = { auto: 'AUTO', none: 'NONE', required: 'ANY' };
 
 function client(at) {
@@ -16,6 +17,7 @@ function config(at) {
     parametersJsonSchema: parameters ?? undefined,
   }));
   const { settings, thinking, google, output } = at;
+  if (google.labels && BEFORE_2) at.skip('its client of the Gemini API has no labels');
   const native = at.server_tools.filter((tool) => !('retrieval' in tool)); // it is only on Vertex AI
   const tools = [...(functionDeclarations.length ? [{ functionDeclarations }] : []), ...native];
   const both = functionDeclarations.length && native.length;
@@ -162,6 +164,7 @@ function facts(piece) {
 await answer({
   module: '@google/genai',
   from: import.meta.url,
+  providers: ['gemini-api', 'vertex-ai'],
   reads: [
     ...['prompt', 'system', 'messages', 'tools', 'server_tools', 'choice', 'output', 'settings', 'google', 'stored'],
     ...['thinking.budget', 'thinking.shown'],

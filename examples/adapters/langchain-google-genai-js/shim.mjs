@@ -9,8 +9,9 @@ import {
 } from '@langchain/core/messages';
 import { ChatGoogleGenerativeAI } from '@langchain/google-genai';
 
-import { answer, given as withoutNull } from '../program.mjs';
+import { answer, given as withoutNull, versionOf } from '../program.mjs';
 
+const BEFORE_2 = versionOf('@langchain/google-genai', import.meta.url).startsWith('1.');
 const CHOICES = { auto: 'auto', none: 'none', required: 'any' };
 const SIGNATURES = '__gemini_function_call_thought_signatures__';
 
@@ -78,6 +79,7 @@ function block(part) {
     return withoutNull({ type: 'thinking', thinking: part.thought, signature: own ? part.signature : null });
   }
   const [[kind, { url, data, type }]] = Object.entries(part);
+  if (BEFORE_2) return withoutNull({ type: kind, source_type: url ? 'url' : 'base64', url, data, mime_type: type });
   return url ? { type: kind, url, mimeType: type } : { type: kind, data, mimeType: type };
 }
 

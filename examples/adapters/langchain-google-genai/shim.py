@@ -100,6 +100,8 @@ def _block(part):
     if video:
         return {"type": "media", "data": medium["data"], "video_metadata": video, **given}
     place = {"url": medium["url"]} if "url" in medium else {"base64": medium["data"]}
+    if "/files/" in medium.get("url", ""):
+        place = {"file_id": medium["url"]}  # an uploaded file; version 4.3 downloads other URLs
     return {"type": kind, **place, **given}
 
 

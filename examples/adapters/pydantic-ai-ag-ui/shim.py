@@ -85,24 +85,28 @@ def _adapter(at, messages):
 
 
 def _model(at):
-    """The model for the wire of the recording, and the settings that ask for thoughts."""
+    """The model for the wire of the recording, and its settings. They ask for thoughts if the
+    recorded request does: some models refuse that.
+    """
     match at.exchange.provider:
         case "openai-compat":
             address = f"{at.base_url}/v1beta/openai"
-            settings = OpenAIChatModelSettings(extra_body=GOOGLE_THOUGHTS)
+            settings = OpenAIChatModelSettings(extra_body=GOOGLE_THOUGHTS) if at.thoughts else None
             return OpenAIChatModel(at.model, provider=_openai(address)), settings
         case "openai" if "/responses" in _url(at):
             settings = OpenAIResponsesModelSettings(openai_reasoning_summary="auto")
-            return OpenAIResponsesModel(at.model, provider=_openai(f"{at.base_url}/v1")), settings
+            model = OpenAIResponsesModel(at.model, provider=_openai(f"{at.base_url}/v1"))
+            return model, settings if at.thoughts else None
         case "openai":
             return OpenAIChatModel(at.model, provider=_openai(f"{at.base_url}/v1")), None
         case "anthropic":
-            settings = AnthropicModelSettings(thinking=True, max_tokens=4096)
+            thinking = {"thinking": True} if at.thoughts else {}
+            settings = AnthropicModelSettings(max_tokens=4096, **thinking)
             provider = AnthropicProvider(api_key="none", base_url=at.base_url)
             return AnthropicModel(at.model, provider=provider), settings
     settings = GoogleModelSettings(google_thinking_config={"include_thoughts": True})
     provider = GoogleProvider(api_key="none", base_url=at.base_url)
-    return GoogleModel(at.model, provider=provider), settings
+    return GoogleModel(at.model, provider=provider), settings if at.thoughts else None
 
 
 def _capabilities(at):

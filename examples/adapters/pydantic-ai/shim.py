@@ -1,6 +1,7 @@
 """pydantic-ai: `GoogleModel` through `pydantic_ai.direct`, which runs no tools."""
 
 import base64
+from importlib.metadata import version
 
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import (
@@ -52,7 +53,7 @@ async def replay(at):
 
 async def converse(at):
     if at.turns == 1:
-        async for _ in _ask(at, [*_system(at), *map(_message, at.messages)]):
+        async for _ in _ask(at, [*_system(at), *(_message(at, each) for each in at.messages)]):
             pass
         return
     messages, stored = [*_system(at), ModelRequest([UserPromptPart(at.prompt)])], at.stored
@@ -75,14 +76,14 @@ def _system(at):
     return [ModelRequest([SystemPromptPart(at.system)])] if at.system else []
 
 
-def _message(message):
+def _message(at, message):
     match message:
         case {"system": text}:
             return ModelRequest([SystemPromptPart(text)])
         case {"results": results}:
-            return ModelRequest([_result(result) for result in results])
+            return ModelRequest([_result(at, result) for result in results])
         case {"user": parts}:
-            return ModelRequest([UserPromptPart([_content(part) for part in parts])])
+            return ModelRequest([UserPromptPart([_content(at, part) for part in parts])])
     return ModelResponse([_answered(part) for part in message["model"]], provider_name="google")
 
 
@@ -104,13 +105,15 @@ def _answered(part):
     )
 
 
-def _content(part):
+def _content(at, part):
     if isinstance(part, str):
         return part
     ((kind, medium),) = part.items()
     details = {f"{name}_offset": f"{medium[name]}s" for name in ("start", "end") if name in medium}
     details |= {"fps": medium["fps"]} if "fps" in medium else {}
     if "detail" in medium:
+        if version(VERSION_OF).startswith("1."):
+            at.skip("its media have no resolution")
         details["media_resolution"] = {"level": f"MEDIA_RESOLUTION_{medium['detail'].upper()}"}
     given = {"media_type": medium["type"], "vendor_metadata": details or None}
     if "url" in medium:
@@ -118,8 +121,10 @@ def _content(part):
     return BinaryContent(base64.b64decode(medium["data"]), **given)
 
 
-def _result(result):
-    value = [_content(part) for part in result["parts"]] if "parts" in result else result["value"]
+def _result(at, result):
+    value = (
+        [_content(at, part) for part in result["parts"]] if "parts" in result else result["value"]
+    )
     outcome = "failed" if result.get("failed") else "success"
     return ToolReturnPart(result["name"], value, result["call"], outcome=outcome)
 
