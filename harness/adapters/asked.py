@@ -58,6 +58,8 @@ class PlayedSession:
     """The kind of the message that the adapter sent where another is expected, else ""."""
     opened_again: bool = False
     """Whether the adapter has opened a second session, which is not recorded."""
+    left: bool = False
+    """Whether the adapter has left the session before its user has ended it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,9 @@ def played_session(offer: SessionOffer, reply: Reply, late: bool) -> PlayedSessi
         ) from reply.exception
     sent = tuple(offer.served.sent)
     kind = offer.late or ("the end of its run" if late else "")
-    return PlayedSession(offer.path, sent, offer.played, kind, offer.unexpected, offer.opened_again)
+    return PlayedSession(
+        offer.path, sent, offer.played, kind, offer.unexpected, offer.opened_again, offer.left
+    )
 
 
 def first_request(offer: Offer | None) -> SentRequest | None:

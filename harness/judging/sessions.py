@@ -147,7 +147,8 @@ def compare_session(
         findings["cancelled_calls"] = finding
     if finding := _compare_results(exchange, played):
         findings["results"] = finding
-    if not played.played and not transcript.raised:
+    left = not played.played or (played.left and len(given) < len(turns))
+    if left and not transcript.raised:
         findings["sent"] = Finding("sent", "lost", "left")
     return findings
 

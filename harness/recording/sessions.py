@@ -13,10 +13,18 @@ from urllib.parse import urlsplit
 
 from harness.cassettes import Exchange, Request
 from harness.pipeline.replay import ReplayError
-from harness.server.connection import BREAK_S, GRACE_S, Connection, HttpRequest
+from harness.server.connection import BREAK_S, GRACE_S, MAX_BODY, Connection, HttpRequest
 from harness.server.options import Options
 from harness.server.response import phrase_of, recorded_answer
-from harness.server.session import EXTRA, ClientLeft, Peer, Play, ServedSession
+from harness.server.session import (
+    EXTRA,
+    TOO_BIG,
+    ClientLeft,
+    Peer,
+    Play,
+    ServedSession,
+    SessionTooLong,
+)
 from harness.stream.websocket import NO_CODE, SWITCHED, Kind, Message, write_message
 
 from .tape import CLIENT_LEFT, InFlightExchange, Tape
@@ -24,8 +32,6 @@ from .transport import headers_by_name
 
 _READ: Final = 1 << 16
 _AT_ONCE: Final = Options(pace="instant")
-_TOO_BIG: Final = 1009
-"""The code of the close of a session that is too long to be recorded."""
 _OF_HANDSHAKE: Final = (b"host", b"connection", b"upgrade", b"content-length")
 _SOCKET: Final = b"sec-websocket-"
 
@@ -113,14 +119,15 @@ class _Passing:
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._up()), asyncio.create_task(self._down())]
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                if task.done():
-                    task.result()
-        except _TooLong as error:
+            done, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in rest:
+                task.cancel()  # else it could take the client's answer to a close
+            for task in done:
+                task.result()
+        except SessionTooLong as error:
             self._exchange.failure = str(error)
             self._exchange.ended("aborted")
-            await self._peer.close(_TOO_BIG, f"harness: {error}"[:120])
+            await self._peer.close(TOO_BIG, f"harness: {error}"[:120])
         except ConnectionError:
             self._exchange.ended("reset")
             await self._break(reset=True)
@@ -138,6 +145,8 @@ class _Passing:
         while True:
             try:
                 message = await self._peer.receive()
+            except SessionTooLong:
+                raise
             except ClientLeft:
                 sent = self._peer.served.sent
                 if not sent or sent[-1].kind != "close":
@@ -168,17 +177,13 @@ class _Passing:
     def _note(self, message: Message) -> None:
         self._exchange.read(write_message(message))
         if excess := self._exchange.excess:
-            raise _TooLong(excess)
+            raise SessionTooLong(excess)
 
     async def _break(self, *, reset: bool) -> None:
         await self._peer.connection.until_read()
         await asyncio.sleep(BREAK_S)
         if reset:
             self._peer.connection.reset()
-
-
-class _TooLong(Exception):
-    """A session is too long to be recorded."""
 
 
 class ProviderSocket:
@@ -231,13 +236,14 @@ class ProviderSocket:
                         return status, given, body
 
     async def receive(self) -> Message:
-        """Return the next message. Raises ConnectionError, and EOFError for a connection that ends
-        without a close.
+        """Return the next message. Raises ConnectionError, EOFError for a connection that ends
+        without a close, and `SessionTooLong` for a message that is longer than the limit.
         """
         from wsproto.events import CloseConnection, Ping
         from wsproto.events import Message as Piece
 
         pieces: list[bytes] = []
+        size = 0
         while True:
             match await self._next():
                 case Ping() as event:
@@ -248,6 +254,10 @@ class ProviderSocket:
                 case Piece() as event:
                     is_text = isinstance(event.data, str)
                     pieces.append(event.data.encode() if is_text else bytes(event.data))
+                    size += len(pieces[-1])
+                    if size > MAX_BODY:
+                        fact = f"the provider has sent a message of more than {MAX_BODY} bytes"
+                        raise SessionTooLong(fact)
                     if event.message_finished:
                         kind: Kind = "text" if is_text else "binary"
                         return Message("server", b"".join(pieces), kind)

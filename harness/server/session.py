@@ -26,8 +26,12 @@ from .options import Options, ServedFault
 from .response import ServedAnswer
 
 EXTRA: Final = "sessions need wsproto and trustme: pip install 'gemini-conformance[live]'"
-_OTHER_KIND: Final = 1008
-"""The code of the close after a message of another kind than recorded (policy violation)."""
+OTHER_KIND: Final = 1008
+"""The code of the close after a message of another kind than recorded, or after a long silence
+(policy violation).
+"""
+TOO_BIG: Final = 1009
+"""The code of the close of a session that is too long."""
 _TEXT: Final = 1
 _BINARY: Final = 2
 _READ: Final = 1 << 16
@@ -36,6 +40,10 @@ _SHOWN: Final = 200
 
 class ClientLeft(Exception):
     """The client has closed the session, or its connection."""
+
+
+class SessionTooLong(ClientLeft):
+    """The client has sent more than the limit. The rest is not kept."""
 
 
 @dataclass
@@ -121,6 +129,8 @@ class Peer:
         self._reading: asyncio.Task[None] | None = None
         self._back: Message | None = None
         self._answered = asyncio.Event()
+        self._size = 0
+        """The number of bytes of the client's messages."""
 
     def accept(self) -> None:
         """Accept the upgrade; no extension is used."""
@@ -143,7 +153,6 @@ class Peer:
         wire = self._handshake.connection
         assert wire is not None
         pieces: list[bytes] = []
-        size = 0
         data = self.connection.wire.trailing_data[0]
         try:
             while True:
@@ -159,17 +168,17 @@ class Peer:
                             number = None if code == NO_CODE else int(code)
                             text = (reason or "").encode()
                             self._messages.put_nowait(Message("client", text, "close", number))
-                        case events.Message():
+                        case events.Message() if self._size <= MAX_BODY:
                             sent = event.data
                             is_text = isinstance(sent, str)
                             piece = sent.encode() if isinstance(sent, str) else bytes(sent)
                             pieces.append(piece)
-                            size += len(piece)
-                            if size > MAX_BODY:
-                                return
-                            if event.message_finished:
+                            self._size += len(piece)
+                            if self._size > MAX_BODY:
+                                self._messages.put_nowait(None)
+                            elif event.message_finished:
                                 self._put(b"".join(pieces), "text" if is_text else "binary")
-                                pieces, size = [], 0
+                                pieces.clear()
                 data = await self.connection.reader.read(_READ)
                 if not data:
                     return
@@ -182,7 +191,9 @@ class Peer:
         self._messages.put_nowait(Message("client", data, kind))
 
     async def receive(self) -> Message:
-        """Return the next message of the client. Raises `ClientLeft` when it closes."""
+        """Return the next message of the client. Raises `ClientLeft` when it closes, and
+        TimeoutError if it is silent for too long.
+        """
         if (back := self._back) is not None:
             self._back = None
             return back
@@ -190,6 +201,8 @@ class Peer:
             message = await self._messages.get()
         if message is not None:
             self.served.sent.append(message)
+        elif self._size > MAX_BODY:
+            raise SessionTooLong(f"the client has sent more than {MAX_BODY} bytes")
         if message is None or message.kind == "close":
             raise ClientLeft
         return message
@@ -270,6 +283,10 @@ class Play:
                     sent += 1
             if not await self._break(sent):
                 await self.finish(exchange)
+        except SessionTooLong as error:
+            await self._refuse(str(error), TOO_BIG)
+        except TimeoutError:
+            await self._refuse(f"the client sent nothing for {self._peer.connection.idle_s:g} s")
         except ClientLeft:
             self._note_missing(steps)
             if self._served.sent and self._served.sent[-1].kind == "close":
@@ -354,10 +371,10 @@ class Play:
             expected, got = sides(mismatch)
             self._note(f"{mismatch.path}: expected {expected}, got {got}")
 
-    async def _refuse(self, fact: str) -> None:
+    async def _refuse(self, fact: str, code: int = OTHER_KIND) -> None:
         self._note(fact)
         reason = f"harness: {fact}"[:100].encode("ascii", "replace")
-        await self._peer.close(_OTHER_KIND, reason.decode())
+        await self._peer.close(code, reason.decode())
 
     def _note_missing(self, steps: Sequence[tuple[Message, float]]) -> None:
         """Note the first message of the recorded client that this client has not sent."""

@@ -37,7 +37,7 @@ from .connection import Connection, HttpRequest
 from .google import error_answer
 from .options import Options
 from .response import ServedAnswer, made_answer
-from .session import Peer, Play, ServedSession, is_upgrade
+from .session import OTHER_KIND, ClientLeft, Peer, Play, ServedSession, is_upgrade
 
 QUIET_S: Final = 0.5
 """The time for the result of a cancelled call, which the adapter must not send, and for the adapter
@@ -73,6 +73,8 @@ class SessionOffer(AbstractContextManager["SessionOffer"]):
         """The path at which the adapter has opened the session; "" before that."""
         self.played = False
         """Whether the session came to its end."""
+        self.left = False
+        """Whether the adapter has left the session before its user has ended it."""
         self.opened_again = False
         """Whether the adapter has opened a second session, which is not recorded."""
         self.late = ""
@@ -92,6 +94,8 @@ class SessionOffer(AbstractContextManager["SessionOffer"]):
         self._asked: Counter[int] = Counter()
         self._changed = asyncio.Event()
         self._ended = False
+        self.told = False
+        """Whether the adapter knows that its user has ended the session."""
 
     def __exit__(self, *raised: object) -> None:
         self._close()
@@ -114,6 +118,7 @@ class SessionOffer(AbstractContextManager["SessionOffer"]):
         answer: ServedAnswer
         if path == "/user":
             step = None if self._ended and self._steps.empty() else await self._steps.get()
+            self.told |= step is None
             answer = made_answer(200, step, note="", indent=None)
         elif path == "/result":
             answer = made_answer(200, await self._result(parse_qs(url.query)), note="", indent=None)
@@ -240,8 +245,7 @@ class _Play(Play):
                 return
             if kind == "setup" or its_kind not in _AT_ANY_TIME:
                 shown = excerpt(json.dumps(sent), _SHOWN)
-                self._offer.unexpected = f"{its_kind or shown} in place of {kind}"
-                await self._peer.close(1008, f"harness: expected {kind}")
+                await self._refuse(f"{its_kind or shown} in place of {kind}")
                 return
 
     async def _receive(self) -> dict[str, Any]:
@@ -254,6 +258,13 @@ class _Play(Play):
         """Release the results of the calls that were cancelled, wait whether one is sent, and let
         the user end the session.
         """
+        try:
+            await self._end_session()
+        except ClientLeft:
+            self._offer.left = not self._offer.told
+            raise
+
+    async def _end_session(self) -> None:
         offer = self._offer
         await self._until_read()
         waited = offer.release(range(1, len(offer.calls) + 1))
@@ -282,9 +293,13 @@ class _Play(Play):
                 await self._peer.ping()
         await asyncio.sleep(READ_S)
 
+    async def _refuse(self, fact: str, code: int = OTHER_KIND) -> None:
+        self._offer.unexpected = fact.removeprefix("the client has sent ")
+        await super()._refuse(fact, code)
+
     async def _give_up(self, kind: str) -> None:
         self._offer.late = kind
-        await self._peer.close(1008, f"harness: expected {kind}")
+        await self._peer.close(OTHER_KIND, f"harness: expected {kind}")
 
 
 _AT_ANY_TIME: Final = (

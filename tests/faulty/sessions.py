@@ -387,6 +387,28 @@ class LeavesAfterOneTurn(Client):
                 return
 
 
+@faulty("sent", "text:2")
+class LeavesBeforeItReadsAll(Client):
+    """The same, but the second turn comes while it leaves."""
+
+    async def talk(self) -> None:
+        assert self.at.script is not None
+        turns = 0
+        async for step in self.at.script:
+            await self.say(step)
+            turns += 1
+            if turns == 2:
+                self.end_of_turn.set()
+                return  # it never asks whether its user has ended
+
+    async def read(self) -> AsyncIterator[Native]:
+        async for message, facts in super().read():
+            yield message, facts
+            if any(isinstance(fact, Finish) for fact in facts):
+                await self.end_of_turn.wait()
+                return
+
+
 class Collects(Client):
     """Sends the results of the calls in one message when the last tool has ended, as google-adk
     does; a cancelled call has none. This is no fault.

@@ -72,5 +72,6 @@ def test_a_fault_is_red_by_its_own_aspect(name: str) -> None:
 BESIDE = {
     "GivesThoughtsAsText": ("thoughts",),
     "LeavesAfterOneTurn": ("finish", "text", "usage"),
+    "LeavesBeforeItReadsAll": ("finish", "text", "usage"),
 }
 """The other aspects that the same fault loses."""

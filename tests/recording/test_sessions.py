@@ -221,6 +221,43 @@ def test_a_session_that_is_too_long_is_closed_and_not_kept(
     assert closed == [1009]
 
 
+@pytest.mark.parametrize(
+    ("module", "fact"),
+    [
+        ("server.session", "the client has sent more than 400 bytes"),
+        ("recording.sessions", "the provider has sent a message of more than 400 bytes"),
+    ],
+)
+def test_a_message_without_end_is_named_and_not_kept(
+    module: str,
+    fact: str,
+    upstream: Callable[..., Server],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    big = json.dumps({"setup": SETUP, "padding": "A" * 400})
+    sent, given = (big, "{}") if module == "server.session" else (json.dumps({"setup": SETUP}), big)
+    server = upstream(
+        session(
+            Message("client", sent.encode()),
+            Message("server", given.encode()),
+            Message("client", b'{"realtimeInput": {"text": "Hi"}}'),
+        )
+    )
+    monkeypatch.setattr(f"harness.{module}.MAX_BODY", 400)
+    closed: list[tuple[int | None, str | None]] = []
+
+    async def listen(socket: ClientConnection) -> None:
+        await socket.send(sent)
+        with suppress(ConnectionClosed):
+            await socket.recv()
+        closed.append((socket.close_code, socket.close_reason))
+
+    with pytest.raises(RecordingRefused, match=fact):
+        record(tmp_path / "live.yaml", server.base_url, listen)
+    assert closed == [(1009, f"harness: {fact}")]
+
+
 def test_a_client_that_leaves_without_a_close_is_kept_if_its_turn_is_whole(
     upstream: Callable[..., Server], tmp_path: Path
 ) -> None:

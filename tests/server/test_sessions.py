@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from harness.cassettes.load import load
 from harness.pipeline.replay import Cuts, ReplayError
 from harness.server import Server, serve
+from harness.server.session import SessionConnection
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin
 from harness.stream.websocket import Message, read_messages, write_message
 
@@ -253,3 +255,41 @@ def test_a_client_that_sends_nothing_is_named() -> None:
     assert served.differences[-1].endswith(
         "the client closed the session before it sent clientContent"
     )
+
+
+def closed_after(server: Server, *messages: str) -> tuple[int | None, str | None]:
+    """The close that a client gets that sends these messages and then only listens."""
+
+    async def test() -> tuple[int | None, str | None]:
+        context = ssl.create_default_context(cafile=str(server.certificate))
+        async with connect(f"wss{server.base_url[5:]}{PATH}", ssl=context) as socket:
+            with suppress(ConnectionClosed):
+                for message in messages:
+                    await socket.send(message)
+                while True:
+                    await socket.recv()
+        return socket.close_code, socket.close_reason
+
+    return asyncio.run(test())
+
+
+@pytest.mark.parametrize("pieces", [1, 40])
+def test_a_client_that_sends_too_much_is_told(pieces: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.server.session.MAX_BODY", 100_000)
+    sound = json.dumps({"realtimeInput": {"audio": {"data": "A" * (160_000 // pieces)}}})
+    setup = json.dumps({"setup": {"model": f"models/{MODEL}"}})
+    with serve(CASSETTES / "text.yaml", pace="instant", tls=True) as server:
+        close = closed_after(server, setup, *[sound] * pieces)
+    fact = "the client has sent more than 100000 bytes"
+    assert close == (1009, f"harness: {fact}")
+    (served,) = server.sessions
+    assert served.differences[-1].endswith(fact)
+    assert sum(len(message.data) for message in served.sent) <= 100_000
+
+
+def test_a_client_that_is_silent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SessionConnection, "idle_s", 0.05)
+    with serve(CASSETTES / "text.yaml", pace="instant", tls=True) as server:
+        assert closed_after(server) == (1008, "harness: the client sent nothing for 0.05 s")
+    (difference,) = server.sessions[0].differences
+    assert difference.endswith("text.yaml: the client sent nothing for 0.05 s")
