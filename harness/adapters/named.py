@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
@@ -280,29 +280,27 @@ class _Run:
         request = None if self.offers is None else SentRequest()
         wire = exchange.provider, exchange.model or MODEL
         try:
-            if reason := self._not_for(exchange):
-                raise Skipped(reason)
-            if exchange.status == SWITCHED and self.level != "payloads":
-                return self._session(exchange, options)
-            with self._offer(exchange, attempts=options.attempts) as offer:
-                question = Question(exchange, options, offer.base_url if offer else "")
-                reply = self._reply(question)
-                request = first_request(offer)
-                if self.wire:
-                    read_reply(reply, self.wire)
-                transcript = replace(
-                    transcript_of(reply, offer),
-                    log=reply.log,
-                    doubles=reply.doubles,
-                    asks_thoughts=self.asker.asks_thoughts,
-                )
+            with _named(self.name):
+                if reason := self._not_for(exchange):
+                    raise Skipped(reason)
+                if exchange.status == SWITCHED and self.level != "payloads":
+                    return self._session(exchange, options)
+                with self._offer(exchange, attempts=options.attempts) as offer:
+                    question = Question(exchange, options, offer.base_url if offer else "")
+                    reply = self._reply(question)
+                    request = first_request(offer)
+                    if self.wire:
+                        read_reply(reply, self.wire)
+                    transcript = replace(
+                        transcript_of(reply, offer),
+                        log=reply.log,
+                        doubles=reply.doubles,
+                        asks_thoughts=self.asker.asks_thoughts,
+                    )
             if transcript.skipped and isinstance(self.asker, Gateway) and not reply.skipped:
                 self.other_wires[wire] = transcript.skipped
         except Skipped as skipped:
             transcript = Transcript(skipped=str(skipped))
-        except AdapterError as error:
-            message = f"adapter {self.name}: {error}"
-            raise AdapterError(message, error.group) from error.__cause__
         if self.level != "payloads":
             output = Output.of_transcript(transcript)
             return replace(output, exception=reply.exception, request=request)
@@ -359,15 +357,12 @@ class _Run:
                 return reason
             if exchange.status == SWITCHED:
                 return "a session has no second turn"
-            with self._offer(exchange, final=True) as offer:
+            with _named(self.name), self._offer(exchange, final=True) as offer:
                 assert offer is not None  # only adapters at a served address have a second turn
                 question = Question(exchange, options, offer.base_url, turn=2)
                 return second_body(self._reply(question), offer)
         except Skipped as skipped:
             return str(skipped)
-        except AdapterError as error:
-            message = f"adapter {self.name}: {error}"
-            raise AdapterError(message, error.group) from error.__cause__
 
     def ask(self, asked: Asked) -> Reaction:
         """Return the reaction to a question. Raises `AdapterError`."""
@@ -379,10 +374,11 @@ class _Run:
             return Reaction(skipped="the adapter sends one request only")
         try:
             with (
+                _named(self.name),
                 self._offer(asked.exchange, final=True)
                 if asked.exchange
-                else self.offers.serve(lambda server: server.offer_question())
-            ) as offer:
+                else self.offers.serve(lambda server: server.offer_question()) as offer,
+            ):
                 assert offer is not None  # see above
                 question = Question(
                     asked.exchange or blank,
@@ -402,9 +398,6 @@ class _Run:
                 return replace(reaction, asks_thoughts=self.asker.asks_thoughts)
         except Skipped as skipped:
             return Reaction(skipped=str(skipped))
-        except AdapterError as error:
-            message = f"adapter {self.name}: {error}"
-            raise AdapterError(message, error.group) from error.__cause__
 
     def ask_failing(self, service: FailingService) -> FaultReaction:
         """Return the reaction to a service that fails. Raises `AdapterError`."""
@@ -413,7 +406,10 @@ class _Run:
         options = RunOptions(provider=exchange.provider)
         try:
             fault = service.fault, service.times
-            with self.offers.serve(lambda server: server.offer_fault(exchange, *fault)) as offer:
+            with (
+                _named(self.name),
+                self.offers.serve(lambda server: server.offer_fault(exchange, *fault)) as offer,
+            ):
                 question = Question(exchange, options, offer.base_url, cancel=service.cancel)
                 try:
                     reply = self._reply(question)
@@ -424,9 +420,6 @@ class _Run:
                 return fault_reaction_of(reply, offer, service, late)
         except Skipped as skipped:
             return FaultReaction((), Transcript(skipped=str(skipped)))
-        except AdapterError as error:
-            message = f"adapter {self.name}: {error}"
-            raise AdapterError(message, error.group) from error.__cause__
 
     def _offer(
         self,
@@ -439,6 +432,15 @@ class _Run:
             return nullcontext()
         again = attempts()
         return self.offers.serve(lambda server: server.offer(exchange, final=final, attempts=again))
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Put the name of an adapter before the message of an `AdapterError`."""
+    try:
+        yield
+    except AdapterError as error:
+        raise AdapterError(f"adapter {name}: {error}", error.group) from error.__cause__
 
 
 def _unread_wire(question: Question, providers: Collection[str]) -> str:

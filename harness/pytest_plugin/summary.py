@@ -164,7 +164,7 @@ def _write_report(
     )
     baseline = config.getoption("--harness-baseline")
     base = read_run(config.invocation_params.dir / baseline) if baseline else None
-    write_report(Run(header, results), base, target)
+    write_report(Run(mask().value(header), results), base, target)
 
 
 def _judged(results: Sequence[Row], config: pytest.Config, day: str) -> list[Judged]:
@@ -187,7 +187,7 @@ def _judged_adapter(name: str, target: str, version: str, day: str) -> Judged:
 def with_filled(row: Row, filled: Filled) -> Row:
     """Return the row of a cell after its value was written, or could not be written."""
     if filled.fault:
-        return ended(row, "error", f"nothing could be {filled.verb}: {filled.fault}")
+        return ended(row, "error", masked(f"nothing could be {filled.verb}: {filled.fault}"))
     return replace(row, reason=f"written to {filled.file}; `harness review` shows it")
 
 

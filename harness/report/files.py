@@ -1,7 +1,7 @@
 """The files of a report on disk: reads the results of a run and writes a report's folder.
 
-Secrets are replaced in both directions: a report may be published, and a comparison must see the
-same text on both sides.
+Secrets are replaced when a row is made or read: a report may be published, and a comparison must
+see the same text on both sides.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ def read_run(path: Path) -> Run:
                 f"{folder.absolute()} has no {RESULTS}; `pytest specs --harness-report {folder}`"
                 " writes it"
             )
-    return _masked(unpack(path.read_bytes(), path.name))
+    run, masks = unpack(path.read_bytes(), path.name), mask()
+    return Run(masks.value(run.header), [masks.value(result) for result in run.results])
 
 
 def write_report(run: Run, baseline: Run | None, target: Path) -> None:
-    """Write all files of a report, without secrets, into a folder."""
-    write_files(render(_masked(run), baseline), target)
+    """Write all files of a report into a folder. Its header and its rows have no secrets."""
+    write_files(render(run, baseline), target)
 
 
 def mark_unfinished(target: Path) -> None:
@@ -69,11 +70,6 @@ def refuse_file(target: Path) -> None:
             return
         if place.exists() or place.is_symlink():
             raise ReportError(f"{place} is a file; name a folder for the report")
-
-
-def _masked(run: Run) -> Run:
-    guard = mask()
-    return Run(guard.value(run.header), [guard.value(result) for result in run.results])
 
 
 def write_files(files: Mapping[str, str], target: Path) -> None:

@@ -111,22 +111,19 @@ REPORTED: dict[str, Callable[[str], Row]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", REPORTED)
-def test_a_report_shows_no_secret(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, kind: str
-) -> None:
+def test_a_report_shows_no_secret(tmp_path: Path, place: str, kind: str) -> None:
+    """A row is masked when it is made, as the tests of whole runs show, or when it is read."""
     run = Run(HEADER, [REPORTED[place](KINDS[kind]), result("passed", adapter="unified-llm")])
-    write_report(run, None, tmp_path / "masked")
+    write_report(run, None, tmp_path / "plain")
+    assert shown((tmp_path / "plain" / "results.json").read_bytes())
+    write_report(read_run(tmp_path / "plain"), None, tmp_path / "masked")
     files = [path for path in (tmp_path / "masked").rglob("*") if path.is_file()]
     assert len(files) > 5
     assert not any(shown(path.read_bytes()) for path in files)
     masked = read_run(tmp_path / "masked")
     assert merge([masked, masked]).results == masked.results
     assert not compare_runs(masked, read_run(tmp_path / "masked"))
-    with monkeypatch.context() as context:
-        unmask(context)
-        write_report(run, None, tmp_path / "plain")
-    assert shown((tmp_path / "plain" / "results.json").read_bytes())
-    assert [change.kind for change in compare_runs(masked, read_run(tmp_path / "plain"))] == []
+    assert not compare_runs(masked, read_run(tmp_path / "plain"))
 
 
 def test_the_names_in_results_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,12 +24,19 @@ from harness.stream.printable import listed
 from ..reader import is_cassette, loads
 from ..vcrpy import export
 from ..writer import CassetteText
-from .known_values import KnownValues
+from .credentials import (
+    BEGINNINGS,
+    KINDS,
+    KnownValues,
+    find_cut_shapes,
+    find_shapes,
+    may_match,
+    rest,
+)
 from .names import SECRET_HEADERS
 from .placeholders import is_placeholder_header
 from .readings import WINDOW, Reading, Span, merged, readings
 from .redactor import Redactor
-from .shapes import BEGINNINGS, KINDS, find_cut_shapes, find_shapes, may_match, rest
 
 MAX_LISTED: Final = 5
 _WAY_OUT: Final = (

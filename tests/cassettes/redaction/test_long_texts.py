@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cassettes.redaction import shapes
+from harness.cassettes.redaction import credentials
+from harness.cassettes.redaction.credentials import BEGINNINGS, LONG
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.mask import Mask
-from harness.cassettes.redaction.shapes import BEGINNINGS, LONG
 from tests.cassettes.redaction.samples import NAME, SECRET, SHAPES, WRITTEN
 
 SHORT = "}{ \x7f0é"
@@ -41,7 +41,7 @@ NOISE: tuple[Callable[[random.Random], str], ...] = (
 
 
 def masked_with(long: int, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(shapes, "LONG", long)
+    monkeypatch.setattr(credentials, "LONG", long)
     return Mask(Guard({NAME: SECRET, "SHORT": SHORT})).text(text)
 
 

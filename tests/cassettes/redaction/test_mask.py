@@ -70,6 +70,11 @@ def test_a_secret_in_several_texts_is_replaced_in_each() -> None:
     ]
 
 
+def test_the_text_after_a_cut_private_key_is_kept() -> None:
+    texts = ["it is -----BEGIN PRIVATE KEY----- MIIEvQIBADANBgkqhkiG9w0B", "specs/a.yaml"]
+    assert MASK.texts(texts) == ["it is REDACTED", "specs/a.yaml"]
+
+
 @pytest.mark.parametrize(
     "value", [SECRET, KEY, {"api_key": 'a"b'}, json.dumps({"id_token": SECRET})]
 )
