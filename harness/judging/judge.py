@@ -199,8 +199,6 @@ def judge(
     not_run = expected is None and not by_facts
     try:
         fixture = resolve_fixture(case, load)
-        if cell.layer == "requests" and not not_run:
-            expected = expected_requests(case, expected, fixture.exchanges)
     except (CassetteError, ReplayError) as error:
         reason = f"nothing is expected yet, and {error}" if not_run else str(error)
         return Judgement(cell, ended(blank, "not-run" if not_run else "error", reason))
@@ -216,7 +214,9 @@ def judge(
         return _judge_facts(cell, fixture, adapter, blank, today)
     try:
         output = run_cell(cell, fixture, adapter, normalize)
-    except AdapterError as error:
+        if cell.layer == "requests":
+            expected = expected_requests(case, expected, fixture.exchanges, output.items)
+    except (CassetteError, AdapterError) as error:
         verdict: Verdict = "not-run" if isinstance(error, AdapterMissing) else "error"
         row = ended(blank, verdict, str(error))
         return Judgement(cell, row, fixture, exception=error.__cause__)

@@ -1,5 +1,4 @@
-"""Runs request cases and conversation cases: returns their requests in canonical form, as plain
-data.
+"""Runs request cases and conversation cases: returns their requests as plain data.
 
 A request is ``{"request": body}``, with the sorted ``"warnings"`` if something was left out, or
 ``{"error": text}`` for a prompt that can't be translated. A conversation case gives a list of
@@ -18,7 +17,8 @@ from harness.providers import PROVIDERS, Provider
 from harness.specs.checks import RECORDED
 from harness.specs.models import Case, Turn
 from harness.stream.generation import ToolOutcome, TranslationError
-from harness.stream.json_codec import decode_json, decode_object
+from harness.stream.json_codec import decode_json, decode_object, same_json
+from harness.stream.prompt_data import as_data
 from harness.stream.session import Session
 
 from .replay import choose_provider, replay
@@ -40,14 +40,10 @@ def sent(
     """Return the request of a prompt, or the reason why it can't be translated."""
     try:
         generate = ask(translator, prompt, provider, options, session)
-        body = PROVIDERS[provider].canonical(generate.body)
     except TranslationError as error:
         return {"error": str(error)}
-    return (
-        {"request": body, "warnings": sorted(generate.warnings)}
-        if generate.warnings
-        else {"request": body}
-    )
+    warnings = {"warnings": sorted(generate.warnings)} if generate.warnings else {}
+    return {"request": generate.body, **warnings}
 
 
 def converse(
@@ -80,49 +76,43 @@ def converse(
     return requests
 
 
-def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) -> Any:
-    """Return the expectation of a request or conversation, with its requests in canonical form."""
+def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange], made: Any) -> Any:
+    """Return the expectation of a request or conversation for the requests that were ``made``: an
+    expected request that is the same in another spelling is the one that was made.
+    """
     if not exchanges:
-        return _as_read(expected, PROVIDERS[case.provider or DEFAULT_PROVIDER])
+        return _spelled_as(made, expected, PROVIDERS[case.provider or DEFAULT_PROVIDER])
     chosen = [PROVIDERS[choose_provider(exchange, case.provider)] for exchange in exchanges]
     if expected == RECORDED:
         expected = [{"request": RECORDED}] * len(exchanges)
     if not isinstance(expected, list):
-        return _as_read(expected, chosen[0])
+        return _spelled_as(made, expected, chosen[0])
     requests = []
     for number, item in enumerate(expected):
         last = min(number, len(exchanges) - 1)
         if isinstance(item, dict) and item.get("request") == RECORDED:
             item = {**item, "request": _recorded(case, last, exchanges[last])}
-        requests.append(_as_read(item, chosen[last]))
+        own = made[number] if isinstance(made, list) and number < len(made) else None
+        requests.append(_spelled_as(own, item, chosen[last]))
     return requests
 
 
-def _as_read(expected: Any, provider: Provider) -> Any:
-    """Return the canonical form of an expected request. A request with an operator stays as
-    written, because the values inside operators have no canonical form.
+def _spelled_as(made: Any, expected: Any, provider: Provider) -> Any:
+    """Return the expectation of one request, in the spelling of the request that was made if both
+    have the same prompt.
     """
     if not isinstance(expected, dict) or "request" not in expected:
         return expected
     read = dict(expected)
-    if not _has_operator(expected["request"]):
-        read["request"] = provider.canonical(expected["request"])
+    own = made.get("request") if isinstance(made, dict) else None
+    if provider.reads_whole and isinstance(own, dict) and isinstance(expected["request"], dict):
+        prompts = (provider.prompt_of(body) for body in (own, expected["request"]))
+        if same_json(*map(as_data, prompts)):
+            read["request"] = own
     warnings = expected.get("warnings")
     if isinstance(warnings, list) and all(isinstance(warning, str) for warning in warnings):
         read["warnings"] = sorted(warnings)  # a set: their order has no meaning
     return read
-
-
-def _has_operator(value: Any) -> bool:
-    match value:
-        case dict():
-            return (len(value) == 1 and next(iter(value)).startswith("$")) or any(
-                map(_has_operator, value.values())
-            )
-        case list():
-            return any(map(_has_operator, value))
-        case _:
-            return False
 
 
 def next_prompt(

@@ -1,9 +1,9 @@
-"""Finds the recorded exchange that answers a request, by a hash of the canonical request: the cost
-does not grow with the cassette.
+"""Finds the recorded exchange that answers a request, by a hash of its prompt: the cost does not
+grow with the cassette.
 
-The hash ignores host, port, gateway prefix, API version, project, location, keys, and the numbers
-of the call. The request is redacted like the recording, so that redacted values cannot make a
-difference.
+A body of a wire without a reader is compared as it is. The hash ignores host, port, gateway prefix,
+API version, project, location, keys, and the numbers of the call. The request is redacted like the
+recording, so that redacted values cannot make a difference.
 """
 
 from __future__ import annotations
@@ -13,24 +13,36 @@ import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Final
 from urllib.parse import unquote, unquote_plus
 
-import msgspec
+from msgspec.structs import replace as with_fields
 
 from harness.cassettes.redaction.names import SECRET_PARAMETERS
 from harness.cassettes.redaction.redactor import redact_request
-from harness.providers import canonical_form
+from harness.providers import PROVIDERS, detect_provider
 from harness.specs.matching import Mismatch, compare
 from harness.stream.exchange import Exchange, Request
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import Json, decode_json
+from harness.stream.json_path import readable_path
+from harness.stream.prompt import Prompt
+from harness.stream.prompt_data import as_data
 
 _VERSION: Final = re.compile(r"(?:^|/)(?:v1|v1beta|v1alpha|v1beta1)/")
 _INTERNAL: Final = re.compile(r"(?:^|/)(v1internal[:/].*)")
 _PROJECT: Final = re.compile(r"projects/[^/]+/locations/[^/]+/")
-_CALL_NUMBERS: Final = frozenset({"userPromptId", "requestId", "sessionId"})
-"""Values that Code Assist's clients make for each prompt or call; the model never sees them."""
+_CALL_NUMBERS: Final = frozenset(
+    f"{prefix}{name}"
+    for name in ("project", "userPromptId", "requestId", "sessionId")
+    for prefix in ("", "request.")
+)
+"""The project, and values that Code Assist's clients make for each prompt or call; the model never
+sees them.
+"""
+_PLACES: Final = ("place", "places")
+_Parts = dict[str, Json]
 # System parameters of Google's APIs, which select the form of errors and JSON, and whose quota is
 # used.
 _NOT_ASKED: Final = SECRET_PARAMETERS | {"$.xgafv", "prettyprint", "quotauser"}
@@ -42,14 +54,12 @@ MAX_COMPARED_BYTES: Final = 8_000_000
 """The limit of recorded requests that are compared to find the nearest; at least one is."""
 MAX_FINDINGS: Final = 20
 
-_ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
-
 
 def is_same_request(one: Request, other: Request) -> bool:
-    """Return whether two requests of one cassette have the same canonical form. Both are as
-    recorded, so their redacted values are the same.
+    """Return whether two requests of one cassette are the same. Both are as recorded, so their
+    redacted values are the same.
     """
-    return _compared_parts(one) == _compared_parts(other)
+    return _digest(one) == _digest(other)
 
 
 class RequestIndex:
@@ -75,9 +85,7 @@ class RequestIndex:
         self._next = 0
         for index, exchange in enumerate(exchanges):
             if exchange.request is not None:
-                self._free.setdefault(
-                    _digest(_compared_parts(redact(exchange.request))), []
-                ).append(index)
+                self._free.setdefault(_digest(redact(exchange.request)), []).append(index)
         for places in self._free.values():
             places.reverse()
 
@@ -85,7 +93,7 @@ class RequestIndex:
         """Return the index of the exchange that answers this request, which then counts as used;
         None if there is none.
         """
-        digest = _digest(_compared_parts(self._redact(Request(method, url, {}, body))))
+        digest = _digest(self._redact(Request(method, url, {}, body)))
         places = self._free.get(digest)
         if places:
             index = self._last[digest] = places.pop()
@@ -97,25 +105,36 @@ class RequestIndex:
         """Return the most similar recorded request, and its differences from this one; None if no
         request was recorded.
 
-        The findings name ``method``, ``path``, ``query`` and ``body`` in canonical form. A used
-        exchange may be the nearest; if it is equal, there is no finding.
+        The findings name ``method``, ``path``, ``query`` and ``body``, with the paths of a body and
+        the values of a prompt. A used exchange may be the nearest; if it is equal, there is no
+        finding.
         """
-        live = _compared_parts(self._redact(Request(method, url, {}, body)))
+        asked = _read(self._redact(Request(method, url, {}, body)))
+        live = as_data(asked, but=_PLACES)
         traits = Counter(_traits(live))
-        best: tuple[float, int, dict[str, Any]] | None = None
+        best: tuple[float, int, _Parts, Json] | None = None
         size = 0
         for count, (index, request) in enumerate(self._candidates(live)):
             size += len(request.body)
             if best is not None and (count >= MAX_COMPARED or size > MAX_COMPARED_BYTES):
                 break
-            recorded = _compared_parts(self._redact(request))
-            theirs = Counter(_traits(recorded))
+            recorded = _read(self._redact(request))
+            data = as_data(recorded, but=_PLACES)
+            theirs = Counter(_traits(data))
             likeness = (traits & theirs).total() / max(1, (traits | theirs).total())
             if best is None or likeness > best[0]:
-                best = likeness, index, recorded
+                best = likeness, index, recorded, data
         if best is None:
             return None
-        return best[1], compare(_literal(best[2]), live, limit=MAX_FINDINGS)
+        _, index, recorded, data = best
+        found = compare(_literal(data), live, limit=MAX_FINDINGS)
+        if not found:  # at other places
+            found = compare(_literal(as_data(recorded)), as_data(asked), limit=MAX_FINDINGS)
+        return index, [
+            with_fields(each, path=_path_in_body(each.path, side.get("body")))
+            for each in found
+            for side in [asked if each.kind == "extra" else recorded]
+        ]
 
     def unused(self) -> list[int]:
         """Return the indices of the exchanges with a request that were never found, in order."""
@@ -140,16 +159,27 @@ class RequestIndex:
             yield index, request
 
 
-def _compared_parts(request: Request) -> dict[str, Any]:
-    parts: dict[str, Any] = {"method": request.method.upper(), "path": _path(request.url)}
+def _read(request: Request) -> _Parts:
+    """Return what is compared of a request: with its prompt if it is a JSON object for a wire whose
+    requests are read as a whole. An envelope loses the numbers of the call and the project. Other
+    methods of the APIs have fields of generateContent.
+    """
+    parts: _Parts = {"method": request.method.upper(), "path": _path(request.url)}
     query = _query(request.url)
     if query:
         parts["query"] = query
-    if request.body:
-        try:
-            parts["body"] = _body(decode_json(request.body), request.url)
-        except ValueError:
-            parts |= _plain(request.body)
+    if not request.body:
+        return parts
+    try:
+        body = parts["body"] = decode_json(request.body)
+    except ValueError:
+        return parts | _plain(request.body)
+    named = detect_provider(request.method, request.url, b"", b"").provider
+    provider = PROVIDERS[named or "gemini-api"]
+    if type(body) is dict and provider.reads_whole:
+        prompt = provider.prompt_of(body)
+        kept = prompt.more.keys() - (_CALL_NUMBERS if type(body.get("request")) is dict else ())
+        parts["body"] = replace(prompt, more={name: prompt.more[name] for name in kept})
     return parts
 
 
@@ -175,30 +205,19 @@ def _query(url: str) -> list[list[str]]:
     return sorted(parameters)
 
 
-def _body(decoded: Any, url: str) -> Any:
-    """Return the canonical request of the wire of this URL, without nulls; an envelope loses the
-    numbers of the call and the project.
-    """
-    read = _plain_json(canonical_form(url)(decoded))
-    if type(read) is dict and type(read.get("request")) is dict:
-        read = {
-            key: value
-            for key, value in read.items()
-            if key not in _CALL_NUMBERS and key != "project"
-        }
-        read["request"] = {
-            key: value for key, value in read["request"].items() if key not in _CALL_NUMBERS
-        }
-    return read
-
-
-def _plain_json(value: Any) -> Any:
-    """Return the value without keys whose value is null, and with whole numbers as integers."""
-    if isinstance(value, dict):
-        return {key: _plain_json(inner) for key, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [_plain_json(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _path_in_body(path: str, prompt: Json) -> str:
+    """Return the path in the body for a path in the compared parts."""
+    if not isinstance(prompt, Prompt):
+        return path
+    places = {**prompt.places, **{readable_path(["more", place]): place for place in prompt.more}}
+    for number, message in enumerate(prompt.messages):
+        places[f"messages[{number}]"] = message.place
+        for index, part in enumerate(message.parts):
+            places[f"messages[{number}].parts[{index}]"] = part.place
+    for number, tool in enumerate(prompt.tools):
+        places[f"tools[{number}]"] = tool.place
+    name = max((name for name in places if path.startswith(f"body.{name}")), key=len, default="")
+    return path.replace(name, places[name], 1) if name else path
 
 
 def _plain(body: bytes) -> dict[str, str]:
@@ -209,16 +228,9 @@ def _plain(body: bytes) -> dict[str, str]:
         return {"base64": b64encode(body).decode()}
 
 
-def _digest(parts: dict[str, Any]) -> bytes:
-    try:
-        text = _ENCODE(parts)
-    except (
-        UnicodeEncodeError,
-        OverflowError,
-        ValueError,
-    ):  # a lone surrogate, or an integer beyond 64 bits
-        text = json.dumps(parts, sort_keys=True).encode()
-    return blake2b(text, digest_size=16).digest()
+def _digest(request: Request) -> bytes:
+    text = json.dumps(as_data(_read(request)), sort_keys=True)
+    return blake2b(text.encode(), digest_size=16).digest()
 
 
 def _verb(path: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .detection import canonical_form, detect_provider, with_provider
+from .detection import detect_provider, with_provider
 from .gemini.messages import is_decision
 from .gemini.tools import json_schema
 from .provider import (
@@ -47,7 +47,6 @@ __all__ = [
     "RequestRule",
     "RequestRules",
     "asked_features",
-    "canonical_form",
     "declared_tools",
     "declares_known_tools",
     "detect_provider",

@@ -15,7 +15,6 @@ from harness.stream.generation import TranslationError
 from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 
-from .gemini.canonical_request import canonical_request
 from .gemini.facts import BOOLEANS, GeminiFacts
 from .gemini.history import read_contents
 from .gemini.messages import METHOD, is_envelope
@@ -75,7 +74,6 @@ PROVIDER: Final = Provider(
     reads_whole=True,
     vendor=VENDOR,
     wire=GENERATE_CONTENT,
-    canonical=canonical_request,
     places=PLACES,
     tool_code=True,
     endpoint=Endpoint(

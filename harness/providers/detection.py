@@ -8,7 +8,7 @@ decide. Each provider recognizes its own paths and bodies (`Provider.url`, `Prov
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -86,24 +86,6 @@ def detect_provider(method: str, url: str, request_body: bytes, response_body: b
     if verb == "GET" or place.other:
         return _OTHER
     return _detect_body(response_body, has_request=True)
-
-
-@lru_cache(maxsize=256)
-def canonical_form(url: str) -> Callable[[Any], Any]:
-    """Return the canonical form of requests to a URL: that of the provider that serves its path."""
-    place, _, path = unquote(re.split("[?#]", url, maxsplit=1)[0]).partition("//")
-    path = path or place
-    for provider in PROVIDERS.values():
-        if provider.url and provider.url.search(path):
-            return provider.canonical
-    served = [known for known in PROVIDERS.values() if known.endpoint]
-    claiming = (
-        known
-        for known in served
-        if known.endpoint and known.endpoint.paths and known.endpoint.paths.search(path)
-    )
-    others = (known for known in served if known.endpoint and not known.endpoint.paths)
-    return next(iter([*claiming, *others])).canonical
 
 
 class _Place(NamedTuple):

@@ -8,7 +8,6 @@ from typing import Final
 
 from harness.stream.framing import frame_by_content
 
-from .gemini.canonical_request import canonical_request
 from .gemini.facts import BOOLEANS, GeminiFacts
 from .gemini.history import read_contents
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH
@@ -35,7 +34,6 @@ PROVIDER: Final = Provider(
     reads_whole=True,
     vendor=VENDOR,
     wire=GENERATE_CONTENT,
-    canonical=canonical_request,
     places=PLACES,
     endpoint=Endpoint(
         "https://generativelanguage.googleapis.com",

@@ -257,10 +257,6 @@ class Provider:
     """The name of its API; ``generateContent`` also in the envelope of Code Assist. By default the
     name.
     """
-    canonical: Callable[[Any], Any] = lambda body: body
-    """The form of a decoded request in which bodies with the same meaning are equal; by default the
-    body itself.
-    """
     tool_code: bool = False
     """Whether its models are known to write calls as ``<tool_code>``."""
     program: bool = False

@@ -48,7 +48,7 @@ class Unread:
         dot = f"{place}." if place else ""
         taken: JsonObject = {}
         for name, field in names.items():
-            if field in fields:
+            if fields.get(field) is not None:
                 taken[name] = fields.pop(field)
                 self.places[f"settings.{name}"] = f"{dot}{field}"
         if isinstance(taken.get("stop"), str):

@@ -13,7 +13,6 @@ from typing import Final
 
 from harness.stream.framing import frame_by_content
 
-from .gemini.canonical_request import canonical_request
 from .gemini.facts import BOOLEANS, GeminiFacts
 from .gemini.history import read_contents
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_answer
@@ -71,7 +70,6 @@ PROVIDER: Final = Provider(
     reads_whole=True,
     vendor=VENDOR,
     wire=GENERATE_CONTENT,
-    canonical=canonical_request,
     places=PLACES,
     endpoint=Endpoint(
         _GLOBAL,

@@ -20,7 +20,7 @@ separately. ``instant``: no waiting. A number: the speed (2: twice as fast as re
 """
 
 Match = Literal["request", "path"]
-"""``request``: the canonical request must be equal. ``path``: only method, path and model must be
+"""``request``: the prompts must be equal. ``path``: only method, path and model must be
 equal; the exchanges answer in recorded order.
 """
 

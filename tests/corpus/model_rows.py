@@ -21,12 +21,13 @@ from typing import Any, Final
 
 import harness
 from harness.providers import detect_provider
+from harness.providers.gemini.spelling import in_one_spelling
 from harness.server.refusals import RULES, given_by, read_request
 from harness.server.refusals.models import TABLE, Row, has_field, read_rows
 from harness.server.refusals.rule import GENERATE, Asked
 from harness.server.refusals.tools import schema_nodes
 from harness.stream.json_codec import decode_object
-from harness.stream.prompt import Text, Thinking
+from harness.stream.prompt import Call, Result, Text, Thinking
 
 from .walk import read_manifest
 
@@ -45,6 +46,12 @@ def as_list(value: Any) -> list[Any]:
 _RULES: Final = {rule.name: rule for rule in RULES}
 
 
+def body_of(request: Asked) -> dict[str, Any]:
+    """The body in one spelling, without the envelope of Code Assist."""
+    body = in_one_spelling(request.sent)
+    return as_dict(body.get("request")) or body
+
+
 def _in(form: str) -> tuple[str, Feature]:
     return form, lambda request: has_field(request, form)
 
@@ -53,14 +60,22 @@ def _breaks(rule: str) -> Feature:
     return lambda request: any(_RULES[rule].check(request))
 
 
+def _has(kind: type[Call | Result], name: str) -> Feature:
+    """Whether a part of a class has a value."""
+    return lambda request: any(
+        isinstance(part, kind) and getattr(part, name) for _, part in request.parts
+    )
+
+
 def _schema(form: str, holds: Callable[[dict[str, Any]], bool]) -> Feature:
     """Whether a Schema of functions, or of ``responseJsonSchema``, has something."""
 
     def has(request: Asked) -> bool:
-        settings = as_dict(request.body.get("generationConfig"))
+        body = body_of(request)
+        settings = as_dict(body.get("generationConfig"))
         declarations = [
             as_dict(declaration)
-            for tool in as_list(request.body.get("tools"))
+            for tool in as_list(body.get("tools"))
             for declaration in as_list(as_dict(tool).get("functionDeclarations"))
         ]
         schemas = [settings, *declarations]
@@ -83,16 +98,25 @@ def _has_empty_text(request: Asked) -> bool:
 
 
 def _with_flag(request: Asked) -> bool:
-    config = as_dict(request.body.get("toolConfig"))
+    config = as_dict(body_of(request).get("toolConfig"))
     flag = config.get("includeServerSideToolInvocations") is True
     prompt = replace(request.prompt, more={})
     return flag and _breaks("built-in-with-functions")(replace(request, prompt=prompt))
 
 
 def _has_word_in_lower_case(request: Asked) -> bool:
+    config, generation = (
+        as_dict(request.sent.get(name, request.sent.get(snake)))
+        for name, snake in (
+            ("toolConfig", "tool_config"),
+            ("generationConfig", "generation_config"),
+        )
+    )
     words = [
-        as_dict(as_dict(request.body.get("toolConfig")).get("functionCallingConfig")).get("mode"),
-        as_dict(as_dict(request.body.get("generationConfig")).get("thinkingConfig")).get(
+        as_dict(config.get("functionCallingConfig", config.get("function_calling_config"))).get(
+            "mode"
+        ),
+        as_dict(generation.get("thinkingConfig", generation.get("thinking_config"))).get(
             "thinkingLevel"
         ),
     ]
@@ -153,8 +177,8 @@ ACCEPTED: Final[dict[str, Feature]] = dict(
             "functions beside a tool of the provider, without the flag",
             _breaks("built-in-with-functions"),
         ),
-        _in("contents.parts.functionCall.id"),
-        _in("contents.parts.functionResponse.parts"),
+        ("contents.parts.functionCall.id", _has(Call, "wire_id")),
+        ("contents.parts.functionResponse.parts", _has(Result, "parts")),
         _in("contents.parts.fileData.fileUri=gs:*"),
         _in("contents.parts.fileData.fileUri=https:*!https://generativelanguage.*|*youtu*"),
         _in("responseLogprobs, logprobs"),
@@ -168,7 +192,7 @@ ACCEPTED: Final[dict[str, Feature]] = dict(
 
 
 def _answers_as_text(request: Asked) -> bool:
-    modalities = as_dict(request.body.get("generationConfig")).get("responseModalities")
+    modalities = as_dict(body_of(request).get("generationConfig")).get("responseModalities")
     return not modalities or modalities == ["TEXT"]
 
 

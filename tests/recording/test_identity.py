@@ -28,7 +28,7 @@ from google import genai
 from harness import load
 from harness.cassettes import Cassette, Exchange, Origin, Request
 from harness.providers import PROVIDERS
-from harness.providers.gemini.canonical_request import canonical_request
+from harness.providers.gemini.spelling import in_one_spelling
 from harness.recording.drivers.gemini_cli import run_program
 from harness.recording.drivers.genai import http_options
 from harness.recording.tape import Tape
@@ -283,7 +283,7 @@ def end_of(exchange: Exchange) -> str:
 
 def as_read(body: bytes) -> Any:
     try:
-        return canonical_request(json.loads(body))
+        return in_one_spelling(json.loads(body))
     except ValueError:
         return body
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from harness.providers import Identity
+from harness.providers.gemini.spelling import published
 from harness.server import Server, serve
 from harness.server.refusals import (
     CHECKS,
@@ -713,16 +714,13 @@ def test_other_spellings_of_a_value_are_accepted(request_body: dict[str, Any]) -
 
 def test_the_words_and_types_of_the_file_are_complete() -> None:
     """Each type is a message, an enumeration or a scalar type; no enumeration is unused."""
-    file = Path(fields.__file__).with_name("fields.json")
-    published = json.loads(file.read_text(encoding="utf-8"))
+    table = published()
     kinds = {
-        kind.rstrip("[]{}")
-        for message in published["messages"].values()
-        for kind in message.values()
+        kind.rstrip("[]{}") for message in table["messages"].values() for kind in message.values()
     }
-    named = {*published["messages"], *published["enums"]}
+    named = {*table["messages"], *table["enums"]}
     assert kinds - named == {"any", *fields._SCALARS} - {"struct"}
-    assert published["enums"].keys() <= kinds
+    assert table["enums"].keys() <= kinds
 
 
 def test_the_keys_of_users_are_no_fields() -> None:

@@ -19,7 +19,7 @@ import pytest
 from harness import Exchange, Session, load, replay, request
 from harness.dialects.art.request import DEFAULT_MODEL, REQUEST
 from harness.providers import detect_provider
-from harness.providers.gemini.canonical_request import canonical_request
+from harness.providers.gemini.spelling import in_one_spelling
 from harness.server import serve
 from harness.systems.art import GeminiAdapter
 from tests.systems.art_sdk_losses import SDK_LOSSES, SDK_REFUSALS, TIMES, Answer
@@ -368,9 +368,7 @@ PROMPTS: dict[str, tuple[Any, Payload]] = {
 @pytest.mark.parametrize(("prompt", "options"), PROMPTS.values(), ids=PROMPTS)
 def test_the_translated_request_is_sent(prompt: Any, options: Payload, stream: bool) -> None:
     ((url, body),) = call(HELLO, prompt, {**options, "stream": stream})[1].asked
-    assert canonical_request(body) == canonical_request(
-        request(prompt, dialect="art", options=options)
-    )
+    assert in_one_spelling(body) == in_one_spelling(request(prompt, dialect="art", options=options))
     method = "streamGenerateContent?alt=sse" if stream else "generateContent"
     assert url.endswith(f"/models/{DEFAULT_MODEL}:{method}")
 

@@ -1,5 +1,5 @@
 """Writes the published fields of requests, with the types of their values and the words of their
-enumerations: `harness/server/refusals/fields.json`.
+enumerations: `harness/providers/gemini/fields.json`.
 
     python -m tests.wires.request_fields DIR
 
@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 from google.genai import types
 from pydantic import BaseModel
 
-FILE: Final = Path(__file__).parents[2] / "harness" / "server" / "refusals" / "fields.json"
+FILE: Final = Path(__file__).parents[2] / "harness" / "providers" / "gemini" / "fields.json"
 ROOT: Final = "GenerateContentRequest"
 
 _SCALARS: Final[dict[Any, str]] = {

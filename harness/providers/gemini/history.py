@@ -2,8 +2,8 @@
 reverse of `request`.
 
 The fields are those of https://ai.google.dev/api/caching#Content and
-https://ai.google.dev/api/generate-content, in either spelling. A field that the prompt has no value
-for is in `Prompt.more`, with its place. Nothing is refused.
+https://ai.google.dev/api/generate-content, in any spelling; a prompt has them in one. A field that
+the prompt has no value for is in `Prompt.more`, with its place. Nothing is refused.
 """
 
 from __future__ import annotations
@@ -37,18 +37,14 @@ from harness.stream.prompt import (
 
 from ..history import opaque, texts_in, word
 from ..request_reading import Unread, objects, others
-from .canonical_request import canonical_request
-from .fields import SpelledFields, spellings
 from .request import GOOGLE_FIELDS, SETTINGS, VENDOR
+from .spelling import in_one_spelling
 from .tools import requests_thoughts
 
-_PART: Final = spellings("text thought thoughtSignature functionCall functionResponse")
-_MEDIA: Final = spellings("inlineData fileData mediaResolution videoMetadata")
-_OTHER_DATA: Final = spellings(
-    "executableCode codeExecutionResult toolCall toolResponse inlineData fileData functionResponse"
-)
-_DATA: Final = spellings("mimeType data fileUri displayName")
-_VIDEO: Final = spellings("startOffset endOffset fps")
+_OTHER_DATA: Final = frozenset({
+    "executableCode", "codeExecutionResult", "toolCall", "toolResponse", "inlineData", "fileData",
+    "functionResponse",
+})  # fmt: skip
 _SCHEMAS: Final = ("parametersJsonSchema", "parameters")
 _OUTPUT_SCHEMAS: Final = ("responseJsonSchema", "_responseJsonSchema", "responseSchema")
 _SERVER_TOOLS: Final = {
@@ -74,15 +70,13 @@ JsonObject = dict[str, Any]
 
 def read_contents(body: JsonObject) -> Prompt:
     """Return the prompt of a request."""
-    inner, prefix, outer = body, "", {}
-    if isinstance(body.get("request"), dict):
-        inner, prefix = body["request"], "request."
-        outer = {name: value for name, value in body.items() if name != "request"}
-    contents = inner.get("contents")
-    settings = {name: value for name, value in inner.items() if name != "contents"}
-    reader = _Settings({**canonical_request(settings)}, prefix)
+    outer = in_one_spelling(body)
+    inner, prefix = _take(outer, "request", dict), "request."
+    if inner is None:
+        inner, prefix, outer = outer, "", {}
+    shown, contents = requests_thoughts(body), inner.pop("contents", None)
+    reader = _Settings(inner, prefix)
     messages = []
-    contents = contents if isinstance(contents, list) else [contents]
     for content, place in objects(contents, f"{prefix}contents", reader.unread):
         is_model = content.get("role") == "model"
         reader.unread.keep(content, place, but=("role", "parts"))
@@ -95,20 +89,18 @@ def read_contents(body: JsonObject) -> Prompt:
         )
         role: Role = "assistant" if is_model else "user"
         messages.append(Message(role, parts, place=place))
-    return reader.prompt(tuple(messages), outer, requests_thoughts(inner))
+    return reader.prompt(tuple(messages), outer, shown)
 
 
 def _parts(part: JsonObject, is_model: bool, place: str) -> Iterator[AnyPart]:
-    fields = SpelledFields(part, _PART)
-    signed, thought = fields.take("thoughtSignature"), fields.take("thought")
-    signature = opaque(signed)
-    call, text = fields.take("functionCall", dict), fields.take("text", str)
-    result = None if is_model else fields.take("functionResponse", dict)
-    rest = dict(fields.left())
+    rest = dict(part)
+    signature, thought = opaque(rest.pop("thoughtSignature", None)), rest.pop("thought", None)
+    call, text = _take(rest, "functionCall", dict), _take(rest, "text", str)
+    result = None if is_model else _take(rest, "functionResponse", dict)
     has_other = call is not None or result is not None or text is not None
     is_thought = text is not None and thought is True
     beside = {} if is_thought or thought in (None, False) else {"thought": thought}
-    if rest and has_other and not rest.keys() & _OTHER_DATA.keys():
+    if rest and has_other and not rest.keys() & _OTHER_DATA:
         beside |= rest
         rest = {}
     if call is not None:
@@ -158,29 +150,29 @@ def _medium(
     part: JsonObject, signature: Opaque | None, place: str, beside: JsonObject
 ) -> Media | None:
     """Return the medium of a part that has nothing else; None for any other part."""
-    fields = SpelledFields(part, _MEDIA)
-    data = fields.take("inlineData", dict) or fields.take("fileData", dict)
-    resolution, video = fields.take("mediaResolution"), fields.take("videoMetadata", dict) or {}
-    if data is None or [*fields.left()]:
+    fields = dict(part)
+    held = _take(fields, "inlineData", dict) or _take(fields, "fileData", dict)
+    resolution, times = fields.pop("mediaResolution", None), _take(fields, "videoMetadata", dict)
+    if held is None or fields:
         return None
-    held, times = SpelledFields(data, _DATA), SpelledFields(video, _VIDEO)
-    media_type = held.take("mimeType", str)
+    held, times = dict(held), dict(times or {})
+    media_type = _take(held, "mimeType", str)
     level = resolution.get("level") if isinstance(resolution, dict) else resolution
     read = (
-        *(held.take(name, str) for name in ("data", "fileUri", "displayName")),
+        *(_take(held, name, str) for name in ("data", "fileUri", "displayName")),
         _RESOLUTIONS.get(str(level), level),
-        *(_seconds(times.take(name, str)) for name in ("startOffset", "endOffset")),
-        times.take("fps"),
+        *(_seconds(_take(times, name, str)) for name in ("startOffset", "endOffset")),
+        times.pop("fps", None),
     )
-    more = {**beside, **dict(held.left()), **dict(times.left())}
+    more = {**beside, **held, **times}
     more |= others(resolution, ("level",)) if isinstance(resolution, dict) else {}
     kind = media_kind("", media_type)
     return Media(kind, media_type, *read, signature=signature, place=place, more=more)
 
 
-def _taken(holder: JsonObject, name: str) -> JsonObject | None:
-    """Take an object out of its holder; None if it is no object, and then it stays."""
-    return dict(holder.pop(name)) if isinstance(holder.get(name), dict) else None
+def _take(holder: JsonObject, name: str, kind: type) -> Any:
+    """Take a value out of its holder; None if it has another type, and then it stays."""
+    return holder.pop(name) if type(holder.get(name)) is kind else None
 
 
 def _seconds(offset: Json) -> float | None:
@@ -192,8 +184,8 @@ def _seconds(offset: Json) -> float | None:
 
 
 class _Settings:
-    """Reads the canonical fields beside the contents. A field that is read is taken out, and the
-    rest is unread.
+    """Reads the fields beside the contents. A field that is read is taken out, and the rest is
+    unread.
     """
 
     def __init__(self, body: JsonObject, prefix: str) -> None:
@@ -206,11 +198,11 @@ class _Settings:
         asks for thoughts, perhaps in the words of another wire of Gemini.
         """
         body, prefix = self._body, self._prefix
-        generation = _taken(body, "generationConfig") or {}
+        generation = _take(body, "generationConfig", dict) or {}
         google: JsonObject = {}
         settings = self.unread.settings(generation, SETTINGS, f"{prefix}generationConfig")
         output = self._format(generation)
-        reasoning = self._reasoning(_taken(generation, "thinkingConfig"), google)
+        reasoning = self._reasoning(_take(generation, "thinkingConfig", dict), google)
         if reasoning is None and shown:
             reasoning = Reasoning(shown=True)
         instructions = self._instructions(body.pop("systemInstruction", None))
@@ -297,7 +289,7 @@ class _Settings:
             if value is not None:
                 self.unread.places[f"reasoning.{name}"] = f"{place}.{field}"
         if level is not None:
-            google["thinking_level"] = str(level).upper().removeprefix("THINKING_LEVEL_")
+            google["thinking_level"] = str(level).removeprefix("THINKING_LEVEL_")
             self.unread.places["google.thinking_level"] = f"{place}.thinkingLevel"
         self.unread.keep(config, place)
         effort = google["thinking_level"].lower() if level is not None else None
@@ -307,7 +299,7 @@ class _Settings:
         read: list[Function | ServerTool] = []
         for tool, place in objects(tools, f"{self._prefix}tools", self.unread):
             self.unread.more |= {} if tool else {place: tool}
-            for name, value in tool.items():
+            for name, value in sorted(tool.items()):
                 if name != "functionDeclarations":
                     kind = _SERVER_TOOLS.get(name, "")
                     raw = {name: value}
@@ -319,10 +311,7 @@ class _Settings:
 
     def _function(self, wire: JsonObject, place: str) -> Function:
         wire = dict(wire)
-        name, description = (
-            wire.pop(field) if isinstance(wire.get(field), str) else None
-            for field in ("name", "description")
-        )
+        name, description = _take(wire, "name", str), _take(wire, "description", str)
         field = next((field for field in _SCHEMAS if isinstance(wire.get(field), dict)), None)
         schema = Schema(wire.pop(field), f"{place}.{field}") if field else None
         self.unread.keep(wire, place)
@@ -335,7 +324,7 @@ class _Settings:
             return None
         body["toolConfig"] = others(config, ("functionCallingConfig",)) or None
         place = f"{self._prefix}toolConfig.functionCallingConfig"
-        mode = _MODES.get(str(calling.get("mode") or "AUTO").upper())
+        mode = _MODES.get(str(calling.get("mode") or "AUTO"))
         self.unread.places["choice"] = place
         if mode is None:
             self.unread.keep(calling, place)

@@ -10,8 +10,8 @@ from typing import Any
 
 from harness.stream.prompt import AnyPart, Media, Native, Opaque, Prompt, media_kind
 
-from .canonical_request import canonical_request
 from .request import settings_of
+from .spelling import in_one_spelling
 
 JsonObject = dict[str, Any]
 
@@ -20,8 +20,7 @@ def gemini_settings(prompt: Prompt, warnings: list[str]) -> JsonObject:
     """Return the fields of a generate request beside the messages, with JSON Schemas as in the
     prompt, in one spelling: options of the prompt may have another one.
     """
-    fields = canonical_request(settings_of(prompt, warnings, exact=True))
-    assert isinstance(fields, dict)
+    fields = in_one_spelling(settings_of(prompt, warnings, exact=True))
     return {key: value for key, value in fields.items() if key != "contents"}
 
 

@@ -37,6 +37,7 @@ from harness.stream.prompt import (
 from harness.stream.session import Session
 
 from .schema import to_gemini_schema
+from .spelling import camel
 
 VENDOR: Final = "gemini"
 """Who makes Gemini's opaque values, and the name of its options."""
@@ -71,7 +72,6 @@ GENERATION_FIELDS: Final = frozenset({
 """Options that go into ``generationConfig``, also if the options have them outside it."""
 
 _GENERATION: Final = re.compile(r"gemini-([0-9]+)")
-_SNAKE: Final = re.compile(r"_([a-z])")
 _RESOLUTIONS: Final = {"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}
 
 JsonObject = dict[str, Any]
@@ -357,9 +357,7 @@ def _camel(value: Any) -> Any:
     """Return an object with its top keys in camelCase; any other value unchanged."""
     if not isinstance(value, Mapping):
         return value
-    return {
-        _SNAKE.sub(lambda match: match[1].upper(), str(key)): inner for key, inner in value.items()
-    }
+    return {camel(str(key)): inner for key, inner in value.items()}
 
 
 def _join(body: JsonObject, more: Mapping[str, Any]) -> None:

@@ -12,14 +12,6 @@ _TYPES: Final = frozenset(("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "O
 _SCHEMAS: Final = ("items", "additionalProperties", "not")
 _SCHEMA_LISTS: Final = ("anyOf", "allOf", "oneOf", "prefixItems")
 _SCHEMA_MAPS: Final = ("properties", "$defs", "definitions", "patternProperties")
-_COUNTS: Final = (
-    "minItems",
-    "maxItems",
-    "minLength",
-    "maxLength",
-    "minProperties",
-    "maxProperties",
-)
 
 
 def requests_thoughts(request: Json) -> bool:
@@ -37,7 +29,7 @@ def requests_thoughts(request: Json) -> bool:
 
 def json_schema(schema: Json) -> Json:
     """Return a schema of either of Gemini's schema dialects as JSON Schema: types in lower case,
-    ``nullable`` as the type null, counts as numbers.
+    ``nullable`` as the type null.
     """
     if type(schema) is not dict:
         return schema
@@ -49,8 +41,6 @@ def json_schema(schema: Json) -> Json:
             converted[key] = [json_schema(item) for item in value]
         elif key in _SCHEMA_MAPS and type(value) is dict:
             converted[key] = {name: json_schema(item) for name, item in value.items()}
-        elif key in _COUNTS and type(value) is str and value.isdecimal():
-            converted[key] = int(value)
     kind = schema.get("type")
     if type(kind) is str and kind in _TYPES:
         converted["type"] = kind.lower()

@@ -230,7 +230,7 @@ class ChatReader:
         """Read Google's own fields. Return the level and the budget of the thinking."""
         outer = self._body.get("extra_body")
         inner = outer.get("google") if isinstance(outer, dict) else None
-        if not isinstance(outer, dict) or not isinstance(inner, dict):
+        if not isinstance(outer, dict) or not isinstance(inner, dict) or not inner:
             return None, None
         del self._body["extra_body"]
         self._unread.keep(outer, "extra_body", but=("google",))
@@ -249,9 +249,8 @@ class ChatReader:
         config = fields.get("thinking_config")
         config = dict(fields.pop("thinking_config")) if isinstance(config, dict) else {}
         level, budget = config.pop("thinking_level", None), config.pop("thinking_budget", None)
-        if config.get("include_thoughts") is True:
-            del config["include_thoughts"]
-        for name, value in (("effort", level), ("budget", budget)):
+        shown = config.pop("include_thoughts") if config.get("include_thoughts") is True else None
+        for name, value in (("effort", level), ("budget", budget), ("shown", shown)):
             if value is not None:
                 places[f"reasoning.{name}"] = f"{_EXTRA}.thinking_config"
         self._unread.keep(config, f"{_EXTRA}.thinking_config")

@@ -259,7 +259,7 @@ def _mutants_of_items(
             raise
         return
     if cell.layer == "requests":
-        expected = expected_requests(cell.case, expected, fixture.exchanges)
+        expected = expected_requests(cell.case, expected, fixture.exchanges, output.items)
     if bindings_of(expected, output.items) is None:
         if adapter is None:
             proof.broken.append(f"{cell.spec}: {cell.name}")

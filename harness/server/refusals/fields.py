@@ -1,11 +1,8 @@
 """The rules of the API's JSON parser: a request has only fields that the API publishes, and values
 that proto3 JSON can read (https://protobuf.dev/programming-guides/json/).
 
-`fields.json` has the published fields, and their sources with dates; ``make request-fields`` writes
-it. ``messages``: message → field → type of its value: a message, an enumeration of ``enums``, a
-scalar type, or ``any``; then ``[]`` for a list and ``{}`` for a map. ``only``: the fields, and the
-words of an enumeration, that a single wire has. Code Assist sends its requests on to either API, so
-it has those of both.
+The fields are those of `harness.providers.gemini.spelling`. Code Assist sends its requests on to
+either API, so it has those of both.
 
 As the recorded services do, the rules accept a word of an enumeration in any case, and a single
 value in place of a list.
@@ -13,14 +10,13 @@ value in place of a list.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, Final, Literal
 
+from harness.providers.gemini.spelling import published
 from harness.stream.printable import short_json
 
 from .rule import Asked, Checks, Spot, Wire
@@ -143,19 +139,13 @@ def _is_word(words: Collection[str], value: Any) -> bool:
     return bool(words) and _is_whole(32, value)
 
 
-@cache
-def _published() -> dict[str, Any]:
-    path = Path(__file__).with_name("fields.json")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
-
-
 def _foreign(wire: Wire) -> set[tuple[str, str]]:
     """Return the fields and words that a wire does not have, each with its message or
     enumeration.
     """
     return {
         (name, own)
-        for other, names in _published()["only"].items()
+        for other, names in published()["only"].items()
         if wire not in (other, "code-assist")
         for name, owned in names.items()
         for own in owned
@@ -168,7 +158,7 @@ def _published_words(wire: Wire) -> dict[str, frozenset[str]]:
     foreign = _foreign(wire)
     return {
         name: frozenset(word.upper() for word in words if (name, word) not in foreign)
-        for name, words in _published()["enums"].items()
+        for name, words in published()["enums"].items()
     }
 
 
@@ -177,7 +167,7 @@ def known_fields(wire: Wire) -> dict[str, KnownFields]:
     """Return message → its fields, of the requests of one wire."""
     foreign = _foreign(wire)
     known: dict[str, KnownFields] = {}
-    for message, fields in _published()["messages"].items():
+    for message, fields in published()["messages"].items():
         known[message] = {}
         for field, kind in fields.items():
             if (message, field) not in foreign:

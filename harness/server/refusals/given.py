@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from harness.pipeline.replay import frames_of, replay
 from harness.providers import PROVIDERS
-from harness.providers.gemini.canonical_request import plain_base64
+from harness.providers.gemini.signatures import plain_base64
 from harness.providers.history import NO_PROMPT
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_object
@@ -98,7 +98,7 @@ def _is_content(part: AnyPart, wire: str) -> bool:
 def _as_result(part: AnyPart) -> AnyPart:
     """Return the result of a remote tool, which is in a turn of the model, as a result."""
     raw = part.raw if isinstance(part, Native) else {}
-    given = raw.get("functionResponse", raw.get("function_response"))
+    given = raw.get("functionResponse")
     if given is None:
         return part
     wire = given if type(given) is dict else {}

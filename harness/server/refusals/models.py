@@ -22,10 +22,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from .rule import GENERATE, Asked, Rule, RuleLevel, Spot, Wire, read_lines
+from harness.stream.prompt import Thinking
+from harness.stream.prompt_data import as_data
+
+from .rule import Asked, Rule, RuleLevel, Spot, Wire, read_lines
 from .tools import schema_nodes
 
 TABLE: Final = Path(__file__).with_name("models.tsv")
+_INDEX: Final = re.compile(r"\[\d+\]")
 _TERM: Final = re.compile(r"([\w.*$]+)(?:([=>])(.*))?")
 _QUOTED: Final = re.compile(r'^(?:400 )?"(.+?)"')
 _SURE: Final = frozenset({"recording", "live probe"})
@@ -78,21 +82,47 @@ def read_rows() -> tuple[Row, ...]:
 
 def has_field(request: Asked, field: str) -> bool:
     """Return whether a request has a field in the form of the table."""
-    body = request.body if request.wire in GENERATE else request.sent
-    generation = body.get("generationConfig")
-    places = {**generation, **body} if isinstance(generation, dict) else body
+    values = request.spots(_fields)
     return any(
-        all(_holds(places, term) for term in option.split(" & ")) for option in field.split(", ")
+        all(_holds(values, term) for term in option.split(" & ")) for option in field.split(", ")
     )
 
 
-def _holds(body: dict[str, Any], term: str) -> bool:
+def _fields(request: Asked) -> Iterator[Spot]:
+    """Yield the values of a request, with their paths in the form of the table."""
+    prompt, data = request.prompt, as_data(request.prompt)
+    values: list[Spot] = [*prompt.more.items()]
+    for name, place in prompt.places.items():
+        group, _, own = name.partition(".")
+        values.append(
+            (place, data.get(group, {}).get(own, "application/json"))
+        )  # that of format.json
+    for each in (*prompt.instructions, *prompt.tools, prompt.format):
+        values.append((getattr(each, "place", ""), True))
+        if schema := getattr(each, "schema", None):
+            values.append((schema.place, schema.value))
+    for part in (part for message in prompt.messages for part in message.parts):
+        fields: dict[str, Any] = {
+            "fileData.fileUri": getattr(part, "url", None),
+            "mediaResolution": getattr(part, "detail", None),
+            "thought": isinstance(part, Thinking),
+            "thoughtSignature": part.signature,
+            **part.more,
+            **getattr(part, "raw", {}),
+        }
+        values += [(f"contents.parts.{name}", value) for name, value in fields.items()]
+    for place, value in values:
+        path = _INDEX.sub("", place).removeprefix("request.")
+        yield path.removeprefix("generationConfig."), value
+
+
+def _holds(fields: Sequence[Spot], term: str) -> bool:
     match = _TERM.fullmatch(term)
     if match is None:
         raise ValueError(f"models.tsv: {term!r} is not the form of a field")
     path, sign, wanted = match.groups()
     words, _, others = (wanted or "").partition("!")
-    for value in _values(body, path.split(".")):
+    for value in _values_at(path, fields):
         text = str(value).casefold()
         if sign == "=" and _is_one_of(text, words) and not (others and _is_one_of(text, others)):
             return True
@@ -105,6 +135,14 @@ def _holds(body: dict[str, Any], term: str) -> bool:
 
 def _is_one_of(text: str, words: str) -> bool:
     return any(fnmatchcase(text, word.casefold()) for word in words.split("|"))
+
+
+def _values_at(path: str, fields: Sequence[Spot]) -> Iterator[Any]:
+    for place, value in fields:
+        if f"{path}.".startswith(f"{place}."):
+            yield from _values(value, path[len(place) :].split(".")[1:])
+        elif place.startswith(f"{path}."):
+            yield place
 
 
 def _values(value: Any, path: list[str]) -> Iterator[Any]:

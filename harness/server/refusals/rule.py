@@ -6,9 +6,8 @@ The columns of a row are ``name``, ``level``, ``wires`` (``*``: all), ``models``
 ``refused``, ``source``, and ``sentence``: the API's message, with ``{place}`` and ``{value}``.
 
 A rule reads the prompt of a request, so one row is for every wire that has its values. A field for
-which a prompt has no value is in `Prompt.more`, under its place. Two kinds of rules read more than
-the prompt. Those of the parser are about the spelling and the JSON type of each field, and those of
-the table of models about any published field of generateContent: both read the body.
+which a prompt has no value is in `Prompt.more`, under its place. Only the rules of the parser read
+the body, because they are about the spelling and the JSON type of each field.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
-from harness.providers import PROVIDERS
 from harness.stream.prompt import AnyPart, Function, Prompt
 
 from .given import Content, ServedSignatures, contents_of
@@ -105,12 +103,6 @@ class Asked:
             for tool in self.prompt.tools
             if isinstance(tool, Function)
         ]
-
-    @cached_property
-    def body(self) -> dict[str, Any]:
-        """The body in one spelling, without the envelope of Code Assist."""
-        body: dict[str, Any] = PROVIDERS[self.wire].canonical(self.sent)
-        return body["request"] if type(body.get("request")) is dict else body
 
     def spots(self, each: Callable[[Asked], Iterable[Spot]]) -> Sequence[Spot]:
         """Return the places that ``each`` yields. Many rules have the same ones."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from harness.providers.gemini.canonical_request import DUMMY_SIGNATURES
+from harness.providers.gemini.signatures import DUMMY_SIGNATURES
 from harness.stream.prompt import AnyPart, Call, Native, Result, Text, Thinking
 
 from .given import place_of, signature_of

@@ -22,7 +22,7 @@ import harness
 from harness.cassettes import Exchange
 from harness.cassettes.yaml import parse
 from harness.dialects.anthropic import DIALECT as ANTHROPIC
-from harness.providers.gemini.canonical_request import canonical_request
+from harness.providers.gemini.spelling import in_one_spelling
 from harness.stream.generation import ToolOutcome
 from harness.stream.session import Session
 from tests.support.need import need
@@ -59,7 +59,7 @@ class Proxy:
         asked = harness.request(
             body, dialect="anthropic", provider=exchange.provider or "", session=self.session
         )
-        self.asked.append((canonical_request(asked), canonical_request(recorded)))
+        self.asked.append((in_one_spelling(asked), in_one_spelling(recorded)))
         self.answers.append(harness.replay(exchange, dialect="anthropic", session=self.session))
         lines = [
             f"event: {payload['type']}\ndata: {json.dumps(payload)}\n\n"

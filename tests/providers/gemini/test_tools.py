@@ -56,7 +56,7 @@ def test_declared_tools_have_their_descriptions() -> None:
         ({"type": "STRING", "description": "STRING"}, {"type": "string", "description": "STRING"}),
         ({"type": "INTEGER", "nullable": True}, {"type": ["integer", "null"]}),
         ({"type": "string", "nullable": False}, {"type": "string"}),
-        ({"type": "ARRAY", "items": {"type": "NUMBER"}, "minItems": "2"}, {"type": "array", "items": {"type": "number"}, "minItems": 2}),
+        ({"type": "ARRAY", "items": {"type": "NUMBER"}, "minItems": 2}, {"type": "array", "items": {"type": "number"}, "minItems": 2}),
         (
             {"type": "OBJECT", "properties": {"type": {"type": "STRING", "enum": ["STRING"]}, "x": {"anyOf": [{"type": "NULL"}]}}},
             {"type": "object", "properties": {"type": {"type": "string", "enum": ["STRING"]}, "x": {"anyOf": [{"type": "null"}]}}},

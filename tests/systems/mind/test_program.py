@@ -15,7 +15,7 @@ import pytest
 from harness import request
 from harness.dialects.mind.request import DEFAULT_MODEL
 from harness.dialects.mind.tools import DECLARATIONS, READERS
-from harness.providers.gemini.canonical_request import canonical_request
+from harness.providers.gemini.spelling import in_one_spelling
 from harness.server import serve
 from harness.systems.mind.main import NO_KEY, main, read_settings
 from tests.systems.mind.loopback import (
@@ -119,7 +119,7 @@ def test_each_piece_is_a_record_and_the_whole_text_the_last(tmp_path: Path) -> N
     ((path, body),) = server.asked
     options = {"allowed_tools": list(READERS)}
     assert path.endswith(f"/models/{DEFAULT_MODEL}:streamGenerateContent?alt=sse")
-    assert canonical_request(body) == canonical_request(
+    assert in_one_spelling(body) == in_one_spelling(
         request({"prompt": "hi"}, dialect="mind", options=options)
     )
 
