@@ -1,9 +1,8 @@
-"""``harness --print-completion``, the help, and the table of exit statuses in the docs."""
+"""``harness --print-completion``, and the help of each command with its exit statuses."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import COMMANDS, SHARED, main
+from harness.cli.main import COMMANDS, main
 from harness.providers import PROVIDERS
 from tests.support.need import need
 
@@ -123,19 +122,3 @@ def test_each_help_has_the_exit_statuses(
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
     assert COMMANDS[command].epilog in capsys.readouterr().out
-
-
-def test_the_table_of_exit_statuses_is_that_of_the_commands() -> None:
-    page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
-    rows = re.findall(
-        r"^\| `harness ([\w-]+)` \| (.*) \| (.*) \| (.*) \| (.*) \|$", page, re.MULTILINE
-    )
-    shown = {name: row for name, *row in rows}
-    expected = {}
-    for name, command in COMMANDS.items():
-        statuses = {**SHARED, **command.statuses}
-        more = [
-            f"{status}: {meaning}" for status, meaning in command.statuses.items() if status > 2
-        ]
-        expected[name] = [statuses[0], statuses.get(1, "–"), statuses[2], "; ".join(more) or "–"]
-    assert shown == expected
