@@ -297,15 +297,16 @@ def _matrix(cells: Sequence[PlacedResult], names: ReportNames) -> dict[str, Any]
 def _judged_sentences(
     cells: Sequence[PlacedResult], header: Header, groups: Sequence[FactsCells]
 ) -> list[str]:
-    """Return the headline of a run of ``harness judge``. What keeps it from being green comes
-    first.
+    """Return the headline of a run of ``harness judge``: what makes the run incomplete, the numbers,
+    and the first finding.
     """
     results = [cell.result for cell in cells]
     plan = plan_of(results)
     first = [] if plan.is_whole else [f"{plan.sentence}."]
     first += [] if any(result.compared for result in results) else [NOTHING_COMPARED]
-    first += [_first_finding(groups, named=len(header.judged) > 1)]
-    return [*filter(None, first), _judged_sentence(header, groups), *describe_raw(results)]
+    finding = _first_finding(groups, named=len(header.judged) > 1)
+    first += [_judged_sentence(header, groups), finding and f"The first finding: {finding}"]
+    return [*filter(None, first), *describe_raw(results)]
 
 
 def _first_finding(groups: Sequence[FactsCells], *, named: bool) -> str:
@@ -333,10 +334,9 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
     if number := len(own.get("questions", none)):
         findings += f"; its requests have {plural(number, 'finding')}"
     title = next(named.title for named in header.adapters if named.name == adapter.name)
-    return (
-        f"{title}, version {adapter.version}: {tally(own.get(first, none).cells).words}"
-        f" {_BLOCKS[first]}. It has {findings}."
-    )
+    version = "" if adapter.version == "unknown" else f", version {adapter.version}"
+    cells = tally(own.get(first, none).cells).words
+    return f"{title}{version}: {cells} {_BLOCKS[first]}. It has {findings}."
 
 
 def provider_page(
