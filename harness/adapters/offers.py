@@ -88,7 +88,8 @@ class Offers:
                     except OSError as error:
                         raise AdapterError(
                             f"no exchange can be served at {self._host}:{self._port}:"
-                            f" {error.strerror or error}"
+                            f" {error.strerror or error}; HARNESS_GATEWAY_ADDRESS=HOST:PORT names"
+                            " another address"
                         ) from None
                     atexit.register(stack.pop_all().close)
             return self._server

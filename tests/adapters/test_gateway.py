@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import urllib.error
 import urllib.request
 from contextlib import suppress
@@ -15,6 +16,7 @@ import pytest
 from harness.adapters import AdapterError
 from harness.adapters.gateway import upstream_address
 from harness.adapters.named import make_adapter, read_line
+from harness.adapters.offers import Offers
 from harness.facts import Call, Error, Finish, Raw, Text, Thought, Transcript, Usage
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
@@ -310,3 +312,12 @@ def test_the_address_for_gateways_is_checked(
     line = read_line("proxy: facts = gateway gemini: http://127.0.0.1:9")
     with pytest.raises(AdapterError, match="HARNESS_GATEWAY_ADDRESS is 'localhost'; expected HOST"):
         make_adapter(line, tmp_path)
+
+
+def test_an_address_that_is_in_use_is_an_error_with_the_way_out() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as used,
+        pytest.raises(AdapterError, match="in use; HARNESS_GATEWAY_ADDRESS=HOST:PORT names"),
+        Offers("127.0.0.1", used.getsockname()[1]).offer(EXCHANGE),
+    ):
+        pass
