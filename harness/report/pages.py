@@ -297,8 +297,8 @@ def _matrix(cells: Sequence[PlacedResult], names: ReportNames) -> dict[str, Any]
 def _judged_sentences(
     cells: Sequence[PlacedResult], header: Header, groups: Sequence[FactsCells]
 ) -> list[str]:
-    """Return the headline of a run of ``harness judge``: what makes the run incomplete, the numbers,
-    and the first finding.
+    """Return the headline of a run of ``harness judge``: why it is incomplete, the numbers, and the
+    first finding.
     """
     results = [cell.result for cell in cells]
     plan = plan_of(results)

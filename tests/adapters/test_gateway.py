@@ -318,6 +318,6 @@ def test_an_address_that_is_in_use_is_an_error_with_the_way_out() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as used,
         pytest.raises(AdapterError, match="in use; HARNESS_GATEWAY_ADDRESS=HOST:PORT names"),
-        Offers("127.0.0.1", used.getsockname()[1]).offer(EXCHANGE),
+        Offers("127.0.0.1", used.getsockname()[1]).serve(lambda server: server.offer(EXCHANGE)),
     ):
         pass
