@@ -302,11 +302,13 @@ def _judged_sentences(
     """
     results = [cell.result for cell in cells]
     plan = plan_of(results)
-    first = [] if plan.is_whole else [f"{plan.sentence}."]
-    first += [] if any(result.compared for result in results) else [NOTHING_COMPARED]
-    finding = _first_finding(groups, named=len(header.judged) > 1)
-    first += [_judged_sentence(header, groups), finding and f"The first finding: {finding}"]
-    return [*filter(None, first), *describe_raw(results)]
+    sentences = [
+        "" if plan.is_whole else f"{plan.sentence}.",
+        "" if any(result.compared for result in results) else NOTHING_COMPARED,
+        _judged_sentence(header, groups),
+        _first_finding(groups, named=len(header.judged) > 1),
+    ]
+    return [*filter(None, sentences), *describe_raw(results)]
 
 
 def _first_finding(groups: Sequence[FactsCells], *, named: bool) -> str:
@@ -315,7 +317,7 @@ def _first_finding(groups: Sequence[FactsCells], *, named: bool) -> str:
         for group in groups:
             for sentence, _, _ in group.findings if group.block == block else ():
                 name = f"{group.title}: " if named else ""
-                return f"{name}{excerpt(sentence, MAX_SENTENCE)}."
+                return f"The first finding: {name}{excerpt(sentence, MAX_SENTENCE)}."
     return ""
 
 
@@ -334,9 +336,8 @@ def _judged_sentence(header: Header, groups: Sequence[FactsCells]) -> str:
     if number := len(own.get("questions", none)):
         findings += f"; its requests have {plural(number, 'finding')}"
     title = next(named.title for named in header.adapters if named.name == adapter.name)
-    version = "" if adapter.version == "unknown" else f", version {adapter.version}"
     cells = tally(own.get(first, none).cells).words
-    return f"{title}{version}: {cells} {_BLOCKS[first]}. It has {findings}."
+    return f"{title}, version {adapter.version}: {cells} {_BLOCKS[first]}. It has {findings}."
 
 
 def provider_page(
