@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -204,6 +205,21 @@ def test_the_commands_of_the_workflow_run(tmp_path: Path) -> None:
     assert (
         tmp_path / workflow["jobs"]["replay"]["steps"][-1]["with"]["path"] / "index.html"
     ).exists()
+
+
+def test_the_numbers_of_cassettes_are_those_of_the_readme() -> None:
+    files = (ROOT / "cassettes").glob("*/*.yaml")
+    origins = Counter(
+        re.search(r"^  origin: (\w+)$", path.read_text(encoding="utf-8"), re.MULTILINE)[1]  # type: ignore[index]
+        for path in files
+    )
+    said = (
+        f"Of its {origins.total()} cassettes, {origins['written']} are written by hand from the"
+        f" documented wires, {origins['imported']} are imported, and {origins['loopback']} are"
+        " recorded over loopback"
+    )
+    assert said in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert origins.keys() == {"written", "imported", "loopback"}
 
 
 def test_the_index_lists_every_page() -> None:
