@@ -154,6 +154,8 @@ class _Passing:
                     return
                 message = sent[-1]
             self._peer.served.sent.clear()
+            if self._exchange.end is not None:
+                return  # the answer to the provider's close
             self._note(message)
             await self._provider.send(message)
             if message.kind == "close":

@@ -338,7 +338,7 @@ class Play:
             while True:
                 await self._peer.receive()
         recorded = decode_object(message.data) or {}
-        member, left = sent_member(recorded), audio_bytes(recorded)
+        member, left = _member_of(recorded), audio_bytes(recorded)
         if left is not None:
             return await self._expect_audio(left)
         while True:
@@ -346,7 +346,7 @@ class Play:
             theirs = decode_object(sent.data) or {}
             if audio_bytes(theirs) is not None:
                 continue  # more audio than recorded
-            if sent_member(theirs) == member:
+            if _member_of(theirs) == member:
                 self._compare(canonical(recorded), canonical(theirs))
                 return True
             await self._refuse(f"expected {member}, got {excerpt(_text(sent), _SHOWN)}")
@@ -425,7 +425,13 @@ def _audio(message: Message) -> int | None:
 
 
 def _member(message: Message) -> str:
-    return sent_member(decode_object(message.data) or {}) or "" if message.kind != "close" else ""
+    return _member_of(decode_object(message.data) or {}) or "" if message.kind != "close" else ""
+
+
+def _member_of(message: dict[str, Any]) -> str | None:
+    """Return the kind of a message: its member, or the type of an event of the Interactions API."""
+    kind = message.get("event_type")
+    return kind if isinstance(kind, str) else sent_member(message)
 
 
 def _text(message: Message) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import ssl
 import sys
 import warnings
 from collections.abc import Callable
@@ -24,6 +25,8 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 import pytest
 from google import genai
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
 
 from harness import load
 from harness.cassettes import Cassette, Exchange, Origin, Request
@@ -31,16 +34,18 @@ from harness.providers import PROVIDERS
 from harness.providers.gemini.spelling import in_one_spelling
 from harness.recording.drivers.gemini_cli import run_program
 from harness.recording.drivers.genai import http_options
+from harness.recording.relay import session_relay
 from harness.recording.tape import Tape
 from harness.recording.transport import transports
 from harness.server import serve
+from harness.stream.websocket import Message, read_messages, write_message
 from tests.recording.wire_clients import ask_interactions, ask_openai
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 NAMES = [
     path.relative_to(CASSETTES).with_suffix("").as_posix()
     for path in sorted(CASSETTES.rglob("*.yaml"))
-    if path.parent.name != "live"  # sessions are served by tests/server, and not recorded yet
+    if path.parent.name != "live"  # sessions have a test of their own
 ]
 HOP_BY_HOP = {
     "connection",
@@ -242,6 +247,54 @@ def recorded_again(exchange: Exchange, awaits: bool) -> tuple[Exchange, str]:
     with serve(alone, pace="step", provider=provider) as server:
         ask_plain(exchange, server.base_url, tape, awaits)
     return tape.exchanges()[0], why
+
+
+async def repeat_session(exchange: Exchange, url: str, certificate: Path) -> None:
+    """Send the messages of the recorded client at their places, and wait for those of the server.
+    A session without a close ends with that of this client.
+    """
+    context = ssl.create_default_context(cafile=certificate)
+    address = f"wss{url[5:]}/ws/google.ai.BidiGenerateContent"
+    async with connect(address, ssl=context) as socket:
+        for message in read_messages(exchange.body, cut=True):
+            if message.side == "server" and message.kind != "close":
+                await socket.recv()
+            elif message.side == "server":
+                with pytest.raises(ConnectionClosed):
+                    await socket.recv()
+            elif message.kind == "close":
+                await socket.close(message.code or 1000)
+            else:
+                binary = message.kind == "binary"
+                await socket.send(message.data if binary else message.data.decode())
+        if exchange.end in ("cut", "reset"):
+            with pytest.raises(ConnectionClosed):
+                await socket.recv()
+
+
+SESSIONS = [
+    pytest.param(exchange, id=f"{path.stem}:{number}")
+    for path in sorted((CASSETTES / "live").glob("*.yaml"))
+    for number, exchange in enumerate(load(path).exchanges, 1)
+]
+
+
+@pytest.mark.parametrize("exchange", SESSIONS)
+def test_a_served_session_is_recorded_unchanged(exchange: Exchange) -> None:
+    alone, tape = Cassette((exchange,), Origin("loopback")), Tape()
+    with (
+        serve(alone, pace="instant") as server,
+        session_relay(tape, server.base_url) as (url, certificate),
+    ):
+        asyncio.run(repeat_session(exchange, url, certificate))
+        assert server.sessions[0].differences == []
+    (again,) = tape.exchanges()
+    whole = [*read_messages(exchange.body, cut=True)]
+    if exchange.end == "unknown":  # the recorder has not kept how it ended
+        whole.append(Message("client", b"", "close", 1000))
+    assert read_messages(again.body) == whole
+    assert again.body == b"".join(map(write_message, whole))
+    assert (again.status, again.end) == (101, end_of(exchange))
 
 
 def shown(headers: dict[str, list[str]]) -> dict[str, list[str]]:

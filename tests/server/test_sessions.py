@@ -293,3 +293,35 @@ def test_a_client_that_is_silent_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
         assert closed_after(server) == (1008, "harness: the client sent nothing for 0.05 s")
     (difference,) = server.sessions[0].differences
     assert difference.endswith("text.yaml: the client sent nothing for 0.05 s")
+
+
+@pytest.mark.parametrize("said", ["Hi", {"event_type": "interaction.complete"}])
+@pytest.mark.filterwarnings("ignore:Live Interactions usage")
+def test_a_connection_of_the_interactions_api_is_served_by_the_same_code(said: Any) -> None:
+    step = {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "Hello."}}
+    sides: list[tuple[Any, dict[str, Any]]] = [
+        ("client", {"event_type": "interaction.connect", "id": "v1_a"}),
+        ("server", {"event_type": "interaction.connected", "interaction_id": "v1_a"}),
+        ("client", {"event_type": "input", "content": [{"type": "text", "text": "Hi"}]}),
+        ("server", {"events": [step, {"event_type": "step.stop", "index": 0}]}),
+        ("server", {"event_type": "interaction.completed"}),
+    ]
+    recorded = session(*[Message(side, json.dumps(value).encode()) for side, value in sides])
+    kinds: list[str] = []
+
+    async def test(url: str) -> None:
+        client = genai.Client(api_key="no-key", http_options=types.HttpOptions(base_url=url))
+        async with client.aio.interactions.connect(id="v1_a") as live:
+            await live.send(said)
+            async for event in live.receive():
+                kinds.append(event.event_type)
+
+    with serve(recorded, pace="instant") as server:
+        if said == "Hi":
+            asyncio.run(test(server.base_url))
+            assert kinds[0] == "interaction.connected"
+            assert kinds[1:] == ["step.delta", "step.stop", "interaction.completed"]
+        else:
+            with pytest.raises(Exception, match="closed with code 1008"):
+                asyncio.run(test(server.base_url))
+    assert len(server.sessions[0].differences) == (said != "Hi")
