@@ -12,6 +12,7 @@ from contextlib import suppress
 from harness.facts import Skipped
 from harness.pipeline.replay import frames_of
 from harness.stream.generation import TranslationError
+from harness.stream.json_codec import Json
 
 from .at import Question, at_of
 from .gateway import GATEWAY_WIRES
@@ -44,7 +45,21 @@ def faithful_requests(question: Question, provider: str, path: str) -> Iterator[
         _, body = wire.request(at, at.model)
         yield json.dumps(body).encode()
         if question.turn == 2:
-            answer = [frame.json for frame in frames_of(exchange)]
+            answer = [_with_ids(frame.json) for frame in frames_of(exchange)]
             # the answer may have no form that can be sent back
             with suppress(Skipped, LookupError, TypeError, ValueError, AttributeError):
                 yield json.dumps(next_request(wire.word, body, answer, at)).encode()
+
+
+def _with_ids(message: Json) -> Json:
+    """Return a message of an answer. A call of Chat Completions without an id gets its name as one,
+    because its result needs an id.
+    """
+    match message:
+        case {"id": "", "function": {"name": str(name)}} if name:
+            return {**message, "id": name}
+        case dict():
+            return {key: _with_ids(value) for key, value in message.items()}
+        case list():
+            return [_with_ids(value) for value in message]
+    return message

@@ -360,9 +360,8 @@ class SecondTurnItem:
         if first and first.path:
             question = Question(item.exchange, reading.options, turn=2)
             findings.append(judge_request(SentRequest(first.path, body), question, adapter))
-        block, findings = excuse(
-            reading.variants, without_unrequested(findings, item.exchange, body)
-        )
+        asked = without_unrequested(findings, item.exchange, body)
+        block, findings = excuse(reading.variants, asked, second_turn=True)
         blank = replace(blank, block=block, declared=texts_of(use))
         result = _with_findings(blank, findings, excerpts_of_request(findings, reading, request))
         reading.forget_frames()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from harness.facts import ASPECTS, Aspect, Finding
+from harness.facts import ACCEPTED, ASPECTS, Aspect, Finding
 
 from .rows import Block
 from .wire_variants import NOT_REQUESTED
@@ -50,12 +50,17 @@ excuses an answer of which the adapter has read nothing.
 """
 
 
-def excuse(variants: Sequence[str], findings: Collection[Finding]) -> tuple[Block, list[Finding]]:
+def excuse(
+    variants: Sequence[str], findings: Collection[Finding], *, second_turn: bool = False
+) -> tuple[Block, list[Finding]]:
     """Return the block of a cell and its findings. If a red finding does not depend on a variant,
-    the cell is one of the documented wire, and the excused findings are not asked.
+    the cell is one of the documented wire, and the excused findings are not asked. Whether the API
+    accepts the request of a second turn depends on what it has of the answer.
     """
     red = [finding for finding in findings if finding.red]
     excused = {aspect for name in variants for aspect in EXCUSED.get(name, ())}
+    if second_turn and excused & {finding.subject for finding in red}:
+        excused.add(ACCEPTED)
     is_framing = any(name not in EXCUSED for name in variants)
     is_read = any(finding.subject in _CONTENT for finding in findings if finding.verdict == "kept")
     refused = any(finding.subject == "needless_error" for finding in red)

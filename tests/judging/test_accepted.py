@@ -12,12 +12,17 @@ from typing import Any, Final
 import pytest
 
 from harness.adapters import Adapter
-from harness.facts import Finding, read_losses
+from harness.adapters.at import Question
+from harness.adapters.faithful import faithful_requests
+from harness.facts import ACCEPTED, Finding, read_losses
 from harness.judging.aspect_run import JudgedExchange, plan_answers, plan_second_turns
 from harness.judging.aspects import ExchangeJudgement, compare_exchange
+from harness.judging.excuses import excuse
 from harness.judging.reading import Reading
 from harness.judging.rows import Row
 from harness.judging.run import run_plan
+from harness.project.recordings import load_recording
+from harness.project.suite import CASSETTES
 from harness.providers import with_provider
 from harness.stream.exchange import Exchange, Request
 from tests.adapters.shims import ASKS, EXCHANGE, READS, REQUEST, URL, function_adapter
@@ -148,6 +153,22 @@ def test_the_second_request_is_judged(
     assert result.aspects["accepted"] == verdict
     [finding] = [finding for finding in result.findings if finding.subject == "accepted"]
     assert rules(finding) == ["call-unsigned"]
+
+
+def test_a_call_without_an_id_goes_back_with_one() -> None:
+    [exchange] = load_recording("openai-compat/turns-without-ids:1", CASSETTES).exchanges
+    path = "/v1beta/openai/chat/completions"
+    *_, body = faithful_requests(Question(exchange, turn=2), "openai-compat", path)
+    *_, answer, first, _ = json.loads(body)["messages"]
+    assert {call["id"] for call in answer["tool_calls"]} == {first["tool_call_id"]}
+
+
+def test_a_variant_excuses_the_request_that_follows_it() -> None:
+    variant = ["arguments after the end of their call"]
+    lost, refused = Finding("calls", "lost", "call-not-sent"), Finding(ACCEPTED, "wrong", "refused")
+    assert excuse(variant, [lost, refused], second_turn=True)[0] == "variant"
+    assert excuse(variant, [lost, refused])[0] == "documented"
+    assert excuse(variant, [refused], second_turn=True)[0] == "documented"
 
 
 def second_turn(parts: list[Any], folder: Path) -> Row:
