@@ -17,9 +17,10 @@ const SIGNATURES = '__gemini_function_call_thought_signatures__';
 
 async function* ask(at, messages) {
   const { settings, thinking, google, output, choice } = at;
-  const functionDeclarations = at.tools.map(({ name, description, parameters }) =>
-    withoutNull({ name, description, parameters }),
-  );
+  const functions = at.tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    function: withoutNull({ name, description, parameters: parameters ?? { type: 'object', properties: {} } }),
+  }));
   let model = new ChatGoogleGenerativeAI(
     withoutNull({
       model: at.model,
@@ -40,7 +41,7 @@ async function* ask(at, messages) {
       }),
     }),
   );
-  const tools = [...(functionDeclarations.length ? [{ functionDeclarations }] : []), ...at.server_tools];
+  const tools = [...functions, ...at.server_tools];
   const options = withoutNull({
     tool_choice: choice?.name ?? CHOICES[choice],
     responseSchema: output?.schema,
