@@ -21,7 +21,6 @@ from msgspec import structs, to_builtins
 
 from harness.adapters import ADAPTERS, RunOptions
 from harness.cassettes import Exchange
-from harness.cassettes.redaction.redactor import redact_url
 from harness.facts import AspectVerdict, Transcript, json_of_fact
 from harness.pipeline.replay import Normalized, ReplayError, Trace
 from harness.specs.matching import Mismatch, compare
@@ -166,7 +165,7 @@ def describe(exchange: Exchange, provider: str, trace: Trace | None = None) -> S
     sent = None
     if request is not None:
         text = request.body[:MAX_BODY].decode("utf-8", "backslashreplace")
-        url = excerpt(redact_url(request.url), MAX_LINE)
+        url = excerpt(request.url, MAX_LINE)
         sent = Sent(request.method, url, text, len(request.body))
     trace = trace or _trace(exchange, provider)
     inside = _inside(exchange, trace)

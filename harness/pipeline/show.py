@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import Any
 
 from harness.cassettes import Cassette, Exchange
-from harness.cassettes.redaction.redactor import redact_url
 from harness.stream import events as ev
 from harness.stream.framing import Frame
 from harness.stream.printable import plural, short_json
@@ -33,7 +32,7 @@ def list_exchanges(cassette: Cassette, first: int = 1) -> Iterator[str]:
     yield "  ".join(filter(None, (kind, origin.client, origin.source)))
     for number, exchange in enumerate(cassette.exchanges, first):
         request = exchange.request
-        where = f"{request.method} {redact_url(request.url)}" if request else "(no request)"
+        where = f"{request.method} {request.url}" if request else "(no request)"
         wire = (
             exchange.provider or "provider unknown" if exchange.generates else "does not generate"
         )

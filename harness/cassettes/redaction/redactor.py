@@ -52,6 +52,9 @@ _SIGN_IN: Final = re.compile(
 path may be a credential.
 """
 
+_AFTER_SCHEME: Final = re.compile(r"://[^\s\"'<>\\]+")
+"""A URL in a text; `re` finds its literal beginning fast."""
+
 
 class Redactor:
     """Redacts exchanges by the built-in names and the user's ``rules``.
@@ -141,7 +144,7 @@ class Redactor:
             origin,
             client=origin.client and self.prose(origin.client),
             model=origin.model and self.prose(origin.model),
-            source=origin.source and self.prose(self.url(origin.source)),
+            source=origin.source and self.prose(origin.source),
             licence=origin.licence and self.prose(origin.licence),
             note=origin.note and self.prose(origin.note),
         )
@@ -306,11 +309,12 @@ class Redactor:
         return f"{name}{equals}{self.text(value)}"
 
     def prose(self, text: str) -> str:
-        """Return a text that may quote a body, such as the stderr of a program, redacted. The query
-        of a sign-in URL is replaced.
+        """Return a text that may quote a URL or a body, such as the stderr of a program, redacted.
+        The query of a sign-in URL is replaced.
         """
         if "://" in text:
             text = _SIGN_IN.sub(rf"\1{REDACTED}", text)
+            text = _AFTER_SCHEME.sub(lambda match: self.url(f"x{match[0]}")[1:], text)
         data = self.body(text.encode("utf-8", "surrogatepass"))
         data = _replaced(data, self._to_replace(data, self._named.in_prose(data)))
         return self.text(data.decode("utf-8", "surrogatepass"))
@@ -401,8 +405,3 @@ _BUILT_IN: Final = Redactor()
 def redact_request(request: Request) -> Request:
     """Return the request, redacted with the built-in names."""
     return _BUILT_IN.request(request)
-
-
-def redact_url(url: str) -> str:
-    """Return the URL, redacted with the built-in names."""
-    return _BUILT_IN.url(url)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cassettes.redaction.guard import FoundSecret, Guard
-from harness.cassettes.redaction.redactor import Redactor, redact_request, redact_url
+from harness.cassettes.redaction.redactor import Redactor, redact_request
 from harness.pipeline.request_index import RequestIndex
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 from harness.stream.websocket import read_messages
@@ -83,7 +83,9 @@ def test_a_session_is_redacted_and_keeps_its_messages() -> None:
 
 @pytest.mark.parametrize(("url", "kept"), URLS)
 def test_keys_in_urls_are_redacted(url: str, kept: str) -> None:
-    assert redact_url(url) == redact_url(kept) == kept
+    redactor = Redactor()
+    assert redactor.url(url) == redactor.url(kept) == kept
+    assert redactor.prose(f"see {url} there") == redactor.prose(f"see {kept} there")
 
 
 BODIES = [
