@@ -11,19 +11,15 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from harness.stream.framing import frame_by_content
 from harness.stream.generation import TranslationError
 from harness.stream.prompt import Prompt
 from harness.stream.session import Session
 
-from .gemini.facts import BOOLEANS, GeminiFacts
-from .gemini.history import read_contents
 from .gemini.messages import METHOD, is_envelope
-from .gemini.normalizer import GeminiNormalizer
-from .gemini.places import PLACES
-from .gemini.request import VENDOR, write_body
-from .gemini.tools import json_schema
-from .gemini.whole import fault_of
-from .provider import GENERATE_CONTENT, SHAPE, Endpoint, FirstMessages, Identity, Provider, bearer
+from .gemini.provider import GeminiProvider
+from .gemini.request import write_body
+from .provider import Endpoint, FirstMessages, Identity, bearer
 
 
 def _detect(first: FirstMessages) -> Identity | None:
@@ -59,22 +55,13 @@ def _write(prompt: Prompt, session: Session) -> tuple[dict[str, Any], list[str]]
     return envelope, warnings
 
 
-PROVIDER: Final = Provider(
+PROVIDER: Final = GeminiProvider(
     name="code-assist",
     title="Gemini Code Assist",
-    fault=fault_of,
-    normalizer=GeminiNormalizer,
-    facts_reader=GeminiFacts,
-    shape=SHAPE | BOOLEANS,
+    framer=frame_by_content,  # an envelope is no usual message
     url=re.compile(rf"/v1internal{METHOD}"),
     detect=_detect,
     write=_write,
-    read=read_contents,
-    json_schema=json_schema,
-    reads_whole=True,
-    vendor=VENDOR,
-    wire=GENERATE_CONTENT,
-    places=PLACES,
     tool_code=True,
     endpoint=Endpoint(
         "https://cloudcode-pa.googleapis.com",
@@ -84,5 +71,4 @@ PROVIDER: Final = Provider(
         authorize=bearer,
     ),
     driver="harness.recording.drivers.code_assist:CodeAssistDriver",
-    variant_table="harness.judging.metamorphic.catalogue:CONTENTS",
 )

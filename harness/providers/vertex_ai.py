@@ -8,22 +8,12 @@ citations under another name, streamed arguments
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import Final
 
-from harness.stream.framing import frame_by_content
-
-from .gemini.facts import BOOLEANS, GeminiFacts
-from .gemini.history import read_contents
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_answer
-from .gemini.normalizer import GeminiNormalizer
-from .gemini.places import PLACES
-from .gemini.request import VENDOR, write_body
-from .gemini.tools import json_schema
-from .gemini.usual import decode_message
-from .gemini.whole import fault_of
+from .gemini.provider import GeminiProvider
 from .history import HistoryRules
-from .provider import GENERATE_CONTENT, SHAPE, Endpoint, FirstMessages, Identity, Provider
+from .provider import Endpoint, FirstMessages, Identity
 
 _GLOBAL: Final = "https://aiplatform.googleapis.com"
 _LOCATION: Final = re.compile(r"/projects/[^/]+/locations/([a-z0-9-]+)/")
@@ -54,23 +44,11 @@ def _detect(first: FirstMessages) -> Identity | None:
     return None
 
 
-PROVIDER: Final = Provider(
+PROVIDER: Final = GeminiProvider(
     name="vertex-ai",
     title="Vertex AI",
-    fault=fault_of,
-    normalizer=GeminiNormalizer,
-    framer=partial(frame_by_content, strict=decode_message),
-    facts_reader=GeminiFacts,
-    shape=SHAPE | BOOLEANS,
     url=re.compile(rf"{VERTEX_PATH}{MODEL_METHOD}"),
     detect=_detect,
-    write=write_body,
-    read=read_contents,
-    json_schema=json_schema,
-    reads_whole=True,
-    vendor=VENDOR,
-    wire=GENERATE_CONTENT,
-    places=PLACES,
     endpoint=Endpoint(
         _GLOBAL,
         "GOOGLE_VERTEX_BASE_URL",
@@ -80,5 +58,4 @@ PROVIDER: Final = Provider(
     ),
     history=HistoryRules(together=True),
     driver="harness.recording.drivers.genai:VertexAiDriver",
-    variant_table="harness.judging.metamorphic.catalogue:CONTENTS",
 )
