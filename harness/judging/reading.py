@@ -35,8 +35,6 @@ from .wire_variants import variants_in
 
 NOT_ON_WIRE: Final = "not-on-wire"
 """The reason not to ask for a value that the wire of an adapter does not have."""
-MOST_WALKED: Final = 1 << 20
-"""The bytes of the longest body whose unread values are listed."""
 
 
 class Reading:
@@ -98,8 +96,6 @@ class Reading:
     @cached_property
     def unread(self) -> list[str]:
         """The places of the values of the answer that stand in no event."""
-        if len(self.body) > MOST_WALKED:
-            return []
         normalizer = self.provider.normalizer(self.provider.answer(self.exchange, None, False))
         steps: list[Step] = [(frame, normalizer.feed(frame)) for frame in self.frames]
         end = normalizer.close(self.exchange.end)

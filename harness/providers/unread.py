@@ -54,6 +54,7 @@ class _Read:
         self._values: set[Json] = set()
         self._pieces: dict[str, list[str]] = {}
         self._joined: list[str] = []
+        self._latest = 0, 0  # the text with the latest piece, and its place there
         self._events: list[dict[str, Json]] = []
         self._json: str | None = None
 
@@ -80,7 +81,7 @@ class _Read:
             return abs(value) < TWO_DIGITS or f"#{value}" in self._values
         if not self._joined:
             self._joined = ["".join(pieces) for pieces in self._pieces.values()]
-        if any(value in text for text in self._joined):
+        if self._is_piece(value):
             return True
         if self._json is None:
             self._json = _plain(json.dumps(self._events, ensure_ascii=False))
@@ -88,6 +89,15 @@ class _Read:
             _plain(value) in self._json
             or _plain(json.dumps(value, ensure_ascii=False)[1:-1]) in self._json
         )
+
+    def _is_piece(self, value: str) -> bool:
+        """Look behind the latest piece first, because pieces come in the order of the wire."""
+        places = [self._latest, *((number, 0) for number in range(len(self._joined)))]
+        for number, start in places if self._joined else ():
+            if (found := self._joined[number].find(value, start)) >= 0:
+                self._latest = number, found
+                return True
+        return False
 
 
 def _plain(text: str) -> str:

@@ -168,15 +168,15 @@ class BlockEnd(Event, tag="block_end"):
 
 
 class Mark(Event, tag="mark"):
-    """A sign without content of the answer: ``keep_alive``, the ``end`` of the stream, a
+    """A sign without content of the answer: ``keep_alive``, the ``end`` of the stream, an ``id`` or
     ``signature`` that the wire repeats with another value, a ``tag`` around thoughts in a text,
     ``generation_complete`` (of a turn), or ``sent``, a message of the client in a session. No event
     model has to carry it.
     """
 
-    name: Literal["keep_alive", "end", "signature", "tag", "generation_complete", "sent"]
+    name: Literal["keep_alive", "end", "id", "signature", "tag", "generation_complete", "sent"]
     raw: Json
-    """The wire's message; of a ``signature``, the item and its index; the tag."""
+    """The wire's message; of an ``id`` or ``signature``, the item and its index; the tag."""
     candidate: int = 0
 
 

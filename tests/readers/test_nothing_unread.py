@@ -4,6 +4,7 @@ is left unread, or as a difference from the second reader.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -58,18 +59,42 @@ def test_every_value_of_a_shipped_answer_stands_in_an_event(wire: str) -> None:
     assert {place: values for place, values in left.items() if values} == {}
 
 
+GOOGLE = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
+OPENAI = {"error": {"message": "overloaded", "type": "server_error", "code": "busy"}}
+ERRORS: dict[str, Any] = {
+    **dict.fromkeys(("gemini-api", "vertex-ai", "code-assist"), GOOGLE),
+    **dict.fromkeys(("openai", "openai-compat"), OPENAI),
+    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
+    "interactions": {"event_type": "error", "error": {"code": "busy", "message": "overloaded"}},
+}
+"""The message of each wire that reports an error in a stream."""
+
+
 @pytest.mark.parametrize("wire", PROVIDERS)
-def test_every_value_of_an_answer_that_breaks_off_stands_in_an_event(wire: str) -> None:
+@pytest.mark.parametrize("end", ["cut", "error"])
+def test_every_value_of_an_answer_that_ends_early_stands_in_an_event(wire: str, end: str) -> None:
     provider = PROVIDERS[wire]
     random = Random(1)
     left: dict[tuple[str, int], list[str]] = {}
+    error = f"data: {json.dumps(ERRORS.get(wire))}\n\n".encode()
     for place, exchange, body in bodies_of(provider, SHIPPED(wire), 0, 0):
         framer = provider.framer(MAX_FRAME)
         frames = framer.feed(body) + framer.close()
-        cut = body[: random.choice(frames).offset] if frames else body
-        values = unread(provider, replace(exchange, end="cut"), cut)
-        left |= {(place, len(cut)): values} if values else {}
+        short = body[: random.choice(frames).offset] if frames else body
+        if end == "error" and wire in ERRORS and len(frames) > 1:
+            values = unread(provider, exchange, short + error)
+        else:
+            values = unread(provider, replace(exchange, end="cut"), short)
+        left |= {(place, len(short)): values} if values else {}
     assert left == {}
+
+
+@pytest.mark.parametrize("wire", PROVIDERS)
+def test_every_value_of_a_changed_answer_stands_in_an_event(wire: str) -> None:
+    provider = PROVIDERS[wire]
+    changed = bodies_of(provider, SHIPPED(wire), 50, 1)
+    left = {place: unread(provider, exchange, body) for place, exchange, body in changed}
+    assert {place: values for place, values in left.items() if values} == {}
 
 
 # ---------------------------------------------------------------- rare faults
@@ -228,14 +253,16 @@ def state(exchange: Exchange, options: RunOptions) -> Output:
     return Output.of_transcript(Transcript((Entry({}, facts),)))
 
 
+@pytest.mark.parametrize("length", [0, 1 << 21])
 def test_a_red_aspect_of_an_answer_that_is_left_unread_is_not_asked(
-    monkeypatch: pytest.MonkeyPatch,
+    length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stranger = Adapter(name="stranger", model=FACTS, run=state)
-    judged = judge_exchange(Reading(EXCHANGE, OPTIONS), stranger)
+    exchange = replace(EXCHANGE, reads=((None, BODY.replace(b"Hi", b"Hi" + b"!" * length)),))
+    judged = judge_exchange(Reading(exchange, OPTIONS), stranger)
     assert [judged.aspects[name].verdict for name in ("text", "finish")] == ["wrong", "kept"]
     monkeypatch.setitem(PROVIDERS, "gemini-api", with_fault("gemini-api", deaf_to_calls))
-    judged = judge_exchange(Reading(EXCHANGE, OPTIONS), stranger)
+    judged = judge_exchange(Reading(exchange, OPTIONS), stranger)
     assert [judged.aspects[name].verdict for name in ("text", "finish")] == ["not_asked", "kept"]
     assert judged.sentence("text") == f"text not asked: the reader left {LEFT} unread"
 

@@ -80,7 +80,8 @@ _KNOWN_PARTS: Final = ("type", "text", "refusal", "annotations", "logprobs")
 _THOUGHTS: Final = frozenset({"summary_text", "reasoning_text"})
 BESIDE: Final = ("phase", "namespace", "caller", "async")
 """The fields of a message or of a call that say more than the boundary of an item."""
-_VOLATILE: Final = frozenset({"id", "status", "encrypted_content", "logprobs", "created_by"})
+_VARIED: Final = ("id", "encrypted_content")
+_VOLATILE: Final = frozenset({*_VARIED, "status", "logprobs", "created_by"})
 """Fields of an item that differ between its end and the end of the response."""
 
 
@@ -249,6 +250,7 @@ class Items:
         kind = word_of(wire.get("type"))
         item = self._items.get(index) if type(index) is int else self._named(wire.get("id"))
         if item is not None and item.whole is not None and _stable(item.whole) == _stable(wire):
+            _note_other(item, wire, out)
             return
         if item is None or item.whole is not None or item.kind != kind:
             item = self.begin(index, wire, out)
@@ -281,7 +283,7 @@ class Items:
             elif item is None or _stable(item.whole) != _stable(wire):
                 changed.append(wire)
             if item is not None:
-                _note_signature(item, wire, out)
+                _note_other(item, wire, out)
         if changed:
             out.append(Metadata("snapshot", {"output": changed}))
 
@@ -469,12 +471,15 @@ def _boundary(index: int, wire: dict[str, Json]) -> dict[str, Json]:
     return {"output_index": index, "item": item}
 
 
-def _note_signature(item: Item, wire: dict[str, Json], out: list[Event]) -> None:
-    """Mark the signature of an item that is repeated with another one."""
-    first, again = ((whole or {}).get("encrypted_content") for whole in (item.whole, wire))
-    if text_of(first) and text_of(again) and first != again and item.kind == wire.get("type"):
-        named = {name: wire[name] for name in ("type", "id", "encrypted_content") if name in wire}
-        out.append(Mark("signature", {"output_index": item.index, "item": named}))
+def _note_other(item: Item, wire: dict[str, Json], out: list[Event]) -> None:
+    """Mark the signature or the id of an item that is repeated with another value."""
+    whole = item.whole or {}
+    pairs = [(text_of(whole.get(name)), text_of(wire.get(name))) for name in _VARIED]
+    others = [first and again and first != again for first, again in pairs]
+    if item.kind == wire.get("type") and any(others):
+        named = {name: wire[name] for name in ("type", *_VARIED) if name in wire}
+        mark = {"output_index": item.index, "item": named}
+        out.append(Mark("signature" if others[1] else "id", mark))
 
 
 def _stable(wire: Json) -> Json:

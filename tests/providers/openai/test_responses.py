@@ -97,6 +97,17 @@ def test_a_repetition_that_differs_is_a_snapshot() -> None:
     ]
 
 
+def test_another_id_of_an_item_is_a_mark() -> None:
+    ended = done(0, "message", id="m", **message("Hi"))
+    output = [{"type": "message", "id": "other", **message("Hi")}]
+    last = {"type": "response.completed", "response": {"status": "completed", "output": output}}
+    raw = {"output_index": 0, "item": {"type": "message", "id": "other"}}
+    mark = {"kind": "mark", "name": "id", "raw": raw}
+    assert read(CREATED, ended, last) == [START, TEXT, mark, FINISH]
+    again = done(0, "message", id="other", **message("Hi"))
+    assert read(CREATED, ended, again, DONE) == [START, TEXT, mark, FINISH]
+
+
 def test_items_that_overlap_are_given_one_after_the_other() -> None:
     call = {"call_id": "c", "name": "f"}
     events = read(
