@@ -19,7 +19,7 @@ from .provider import (
     Normalizer,
     Provider,
 )
-from .request_rules import RequestRule, RequestRules
+from .request_rules import RequestRules
 from .request_tools import (
     DeclaredTools,
     asked_features,
@@ -44,7 +44,6 @@ __all__ = [
     "Identity",
     "Normalizer",
     "Provider",
-    "RequestRule",
     "RequestRules",
     "asked_features",
     "declared_tools",

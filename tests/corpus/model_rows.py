@@ -298,7 +298,8 @@ def main(folders: list[Path]) -> None:
     rules = {row.field: row.rule for row in read_rows() if row.rule}
     names = [item.name for item in fields(Row)]
     lines = [names, *map(astuple, [*others, *rows_of(find(folders), rules)])]
-    TABLE.write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
+    table = Path(harness.__file__).parent / "server" / "refusals" / TABLE
+    table.write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

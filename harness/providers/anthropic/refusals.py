@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from harness.stream.json_codec import objects_in
 
-from ..request_rules import Body, RequestRule, RequestRules, RuleBreak, ServedValues
+from ..request_rules import Body, RequestRules, RuleBreak, ServedValues, read_rules
 from .mirror import normal_form
 
 _THINKING: Final = ("thinking", "redacted_thinking")
@@ -232,86 +232,23 @@ def _served_blocks(answer: Sequence[Any]) -> list[_Block]:
     return [*blocks.values()]
 
 
-_DOCS: Final = "https://platform.claude.com/docs/en"
-_THREAD: Final = "https://github.com"
-
 REFUSALS: Final = RequestRules(
-    (
-        RequestRule(
-            "messages-missing",
-            "A request without messages.",
-            f"{_DOCS}/api/messages",
-            _messages_missing,
-        ),
-        RequestRule(
-            "message-empty",
-            "A message without content, unless it is the last one and the model's.",
-            f"{_THREAD}/anthropics/claude-code/issues/6774",
-            _content_empty,
-        ),
-        RequestRule(
-            "text-empty",
-            "An empty text block.",
-            f"{_THREAD}/anthropics/claude-code/issues/59812",
-            _text_empty,
-        ),
-        RequestRule(
-            "tool-use-twice",
-            "Two `tool_use` blocks of one turn with one id.",
-            f"{_THREAD}/anthropics/claude-code/issues/20901",
-            _use_twice,
-        ),
-        RequestRule(
-            "tool-use-without-result",
-            "A `tool_use` whose `tool_result` is not among the first blocks of the next message.",
-            f"{_THREAD}/anthropics/claude-code/issues/5989",
-            _use_without_result,
-        ),
-        RequestRule(
-            "tool-result-without-use",
-            "A `tool_result` without its `tool_use` in the message before.",
-            f"{_THREAD}/router-for-me/CLIProxyAPI/issues/497",
-            _result_without_use,
-        ),
-        RequestRule(
-            "thinking-missing",
-            "With `thinking` enabled: results of calls after an answer that does not begin with"
-            " thinking.",
-            f"{_THREAD}/anomalyco/opencode/issues/3077",
-            _thinking_missing,
-        ),
-        RequestRule(
-            "thinking-changed",
-            "Thinking with a signature, or a text, that is not in the served exchanges.",
-            f"{_THREAD}/anthropics/anthropic-sdk-python/issues/1598",
-            _thinking_changed,
-        ),
-        RequestRule(
-            "thinking-moved",
-            "Thinking of the last answer that directly follows other thinking than in the served"
-            " exchange.",
-            f"{_THREAD}/anthropics/claude-code/issues/63574",
-            _thinking_moved,
-        ),
-        RequestRule(
-            "temperature-range",
-            "A `temperature` below 0 or above 1.",
-            f"{_THREAD}/anthropics/anthropic-sdk-python/issues/893",
-            _temperature,
-        ),
-        RequestRule(
-            "tool-name",
-            "A tool name with characters other than letters, digits, `_` and `-`, or with more than"
-            " 128 characters.",
-            f"{_THREAD}/home-assistant/core/issues/147760",
-            _tool_name,
-        ),
-        RequestRule(
-            "forced-with-thinking",
-            "A forced choice of tools with `thinking` enabled.",
-            f"{_THREAD}/mastra-ai/mastra/issues/7507",
-            _forced_with_thinking,
-        ),
+    read_rules(
+        __package__,
+        {
+            "messages-missing": _messages_missing,
+            "message-empty": _content_empty,
+            "text-empty": _text_empty,
+            "tool-use-twice": _use_twice,
+            "tool-use-without-result": _use_without_result,
+            "tool-result-without-use": _result_without_use,
+            "thinking-missing": _thinking_missing,
+            "thinking-changed": _thinking_changed,
+            "thinking-moved": _thinking_moved,
+            "temperature-range": _temperature,
+            "tool-name": _tool_name,
+            "forced-with-thinking": _forced_with_thinking,
+        },
     ),
     _given,
 )

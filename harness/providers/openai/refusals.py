@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from harness.stream.json_codec import objects_in
 
-from ..request_rules import Body, RequestRule, RequestRules, RuleBreak, ServedValues
+from ..request_rules import Body, RequestRules, RuleBreak, ServedValues, read_rules
 
 _CALLS: Final = {
     "function_call": "function_call_output",
@@ -209,74 +209,21 @@ def _given(asked: Body, answer: Sequence[Any]) -> dict[str, str]:
     return given
 
 
-_THREAD: Final = "https://github.com"
-
 REFUSALS: Final = RequestRules(
-    (
-        RequestRule(
-            "previous-response-unknown",
-            "Responses: a `previous_response_id` that is not in the served exchanges.",
-            f"{_THREAD}/maximhq/bifrost/issues/2441",
-            _previous_unknown,
-        ),
-        RequestRule(
-            "output-without-call",
-            "Responses: the output of a call without its call, unless the service has a part of the"
-            " history.",
-            f"{_THREAD}/microsoft/vscode/issues/320060",
-            _output_without_call,
-        ),
-        RequestRule(
-            "call-without-output",
-            "Responses: a call without its output.",
-            f"{_THREAD}/MicrosoftLearning/mslearn-ai-agents/issues/114",
-            _call_without_output,
-        ),
-        RequestRule(
-            "reasoning-alone",
-            "Responses: a `reasoning` item without the item of the answer that followed it.",
-            f"{_THREAD}/continuedev/continue/issues/8933",
-            _reasoning_alone,
-        ),
-        RequestRule(
-            "reasoning-missing",
-            "Responses: an item without the `reasoning` item before it in the served exchange;"
-            " level `strict`, because a live service has answered one.",
-            f"{_THREAD}/continuedev/continue/issues/10018",
-            _reasoning_missing,
-            level="strict",  # a live service has answered it
-        ),
-        RequestRule(
-            "item-id-prefix",
-            "Responses: the id of a message, of reasoning or of a function call that does not begin"
-            " with `msg`, `rs` or `fc`, unless a served exchange has it.",
-            f"{_THREAD}/openai/codex/issues/33176",
-            _id_prefix,
-        ),
-        RequestRule(
-            "id-too-long",
-            "Responses: an `id` or `call_id` with more than 64 characters.",
-            f"{_THREAD}/AnswerDotAI/fastllm/issues/45",
-            _id_too_long,
-        ),
-        RequestRule(
-            "chat-messages-missing",
-            "Chat Completions: a request with an empty list of messages.",
-            f"{_THREAD}/CopilotKit/CopilotKit/issues/529",
-            _messages_missing,
-        ),
-        RequestRule(
-            "tool-without-calls",
-            "Chat Completions: a `tool` message that answers no call of the message before.",
-            f"{_THREAD}/miurla/morphic/issues/136",
-            _tool_without_calls,
-        ),
-        RequestRule(
-            "calls-without-tool",
-            "Chat Completions: a call without a `tool` message directly after it.",
-            f"{_THREAD}/aliasrobotics/cai/issues/111",
-            _calls_without_tool,
-        ),
+    read_rules(
+        __package__,
+        {
+            "previous-response-unknown": _previous_unknown,
+            "output-without-call": _output_without_call,
+            "call-without-output": _call_without_output,
+            "reasoning-alone": _reasoning_alone,
+            "reasoning-missing": _reasoning_missing,
+            "item-id-prefix": _id_prefix,
+            "id-too-long": _id_too_long,
+            "chat-messages-missing": _messages_missing,
+            "tool-without-calls": _tool_without_calls,
+            "calls-without-tool": _calls_without_tool,
+        },
     ),
     _given,
 )

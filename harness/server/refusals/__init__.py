@@ -1,9 +1,9 @@
 """Finds requests that the API refuses, by rules; each rule has its source. Gemini's rules are here,
 those of another wire are in its folder (`harness.providers.Provider.refusals`).
 
-The source of a rule is the API's documentation or a published error message. A rule checks the
-prompt of a request. The first broken rule determines the error. The rules have the order of
-the API's checks: first the parser, then the validator, then the model.
+The source of a rule is the API's documentation or a published error message. A rule is a row of a
+table and a check of a request. The first broken rule determines the error. The rules have the order
+of the API's checks: first the parser, then the validator, then the model.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from harness.providers import PROVIDERS, Identity, RequestRule
+from harness.providers import PROVIDERS, Identity
+from harness.providers.request_rules import Rule, RuleLevel
 from harness.stream.json_codec import decode_object
 
 from .contents import CONTENT_CHECKS
@@ -21,7 +22,7 @@ from .fields import FIELD_CHECKS
 from .given import ServedSignatures, given_by
 from .interactions import INTERACTION_CHECKS
 from .models import model_rules
-from .rule import EVERY_WIRE, GENERATE, Asked, Checks, Rule, RuleLevel, Wire, read_rules
+from .rule import EVERY_WIRE, GENERATE, Asked, Checks, concerns, read_gemini_rules
 from .signatures import SIGNATURE_CHECKS
 from .tools import TOOL_CHECKS
 
@@ -44,7 +45,7 @@ CHECKS: Final[Checks] = {
     **CONTENT_CHECKS,
     **SIGNATURE_CHECKS,
 }
-_OWN: Final = tuple(read_rules(CHECKS))
+_OWN: Final = tuple(read_gemini_rules(CHECKS))
 MODEL_RULES: Final = model_rules(frozenset(CHECKS))
 RULES: Final[tuple[Rule, ...]] = (*_OWN, *MODEL_RULES)
 
@@ -53,7 +54,7 @@ RULES: Final[tuple[Rule, ...]] = (*_OWN, *MODEL_RULES)
 class BrokenRule:
     """A rule that a request breaks."""
 
-    rule: Rule | RequestRule
+    rule: Rule
     message: str
     """The API's message."""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -64,8 +65,9 @@ class BrokenRule:
 
 
 @lru_cache(maxsize=256)
-def _rules_for(wire: Wire, model: str) -> tuple[Rule, ...]:
-    return tuple(rule for rule in RULES if rule.concerns(wire, model))
+def _rules_for(wire: str, model: str) -> tuple[Rule, ...]:
+    others = PROVIDERS[wire].refusals
+    return others.rules if others else tuple(rule for rule in RULES if concerns(rule, wire, model))
 
 
 def find_broken_rules(
@@ -79,13 +81,6 @@ def find_broken_rules(
     no signatures, every signature is accepted.
     """
     sent = decode_object(body) if identity.generates else None
-    known = PROVIDERS.get(identity.provider or "")
-    if sent is not None and known and known.refusals:
-        repeated = given().repeated.get(known.name, {})
-        for refusal in known.refusals.rules:
-            if breaks := list(refusal.check(sent, repeated)):
-                yield BrokenRule(refusal, breaks[0].message, breaks[0].fields)
-        return
     asked = None if sent is None else read_request(sent, identity, given)
     if asked is None:
         return
@@ -95,18 +90,18 @@ def find_broken_rules(
         except RecursionError:
             continue  # the API's behaviour for a Schema of this depth is unknown
         if lines:
-            yield BrokenRule(rule, "\n".join(lines))
+            message = "\n".join(line.message for line in lines)
+            yield BrokenRule(rule, message, lines[0].fields)
 
 
 def read_request(
     sent: dict[str, Any], identity: Identity, given: Callable[[], ServedSignatures]
 ) -> Asked | None:
-    """Return the request that the rules check; None for another API."""
+    """Return the request that the rules check; None for an API without rules."""
     known = PROVIDERS.get(identity.provider or "")
-    wire = next((wire for wire in EVERY_WIRE if known and known.name == wire), None)
-    if known is None or wire is None:
+    if known is None or not (known.name in EVERY_WIRE or known.refusals):
         return None
-    model = identity.model or ""
+    model, wire = identity.model or "", known.name
     if wire not in GENERATE:  # the others accept names with a collection or publisher
         model = model.rpartition("/")[2]
     return Asked(known.prompt_of(sent), model, wire, given, sent, bool(identity.streamed))

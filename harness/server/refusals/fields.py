@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 from harness.providers.gemini.spelling import published
 from harness.stream.printable import short_json
 
-from .rule import Asked, Checks, Spot, Wire
+from .rule import Asked, Checks, Spot
 
 _INVALID: Final = "Invalid JSON payload received."
 
@@ -80,7 +80,7 @@ def _faults(request: Asked) -> Iterator[Spot]:
 class _Parser:
     """Yields the faults of values, each with its kind. A message comes before those in it."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: str) -> None:
         self._known, self._words = known_fields(wire), _published_words(wire)
         api = "cloud.aiplatform.v1beta1" if wire == "vertex-ai" else "ai.generativelanguage.v1beta"
         self._types = f"type.googleapis.com/google.{api}."
@@ -139,7 +139,7 @@ def _is_word(words: Collection[str], value: Any) -> bool:
     return bool(words) and _is_whole(32, value)
 
 
-def _foreign(wire: Wire) -> set[tuple[str, str]]:
+def _foreign(wire: str) -> set[tuple[str, str]]:
     """Return the fields and words that a wire does not have, each with its message or
     enumeration.
     """
@@ -153,7 +153,7 @@ def _foreign(wire: Wire) -> set[tuple[str, str]]:
 
 
 @cache
-def _published_words(wire: Wire) -> dict[str, frozenset[str]]:
+def _published_words(wire: str) -> dict[str, frozenset[str]]:
     """Return enumeration → its words in upper case, of the requests of one wire."""
     foreign = _foreign(wire)
     return {
@@ -163,7 +163,7 @@ def _published_words(wire: Wire) -> dict[str, frozenset[str]]:
 
 
 @cache
-def known_fields(wire: Wire) -> dict[str, KnownFields]:
+def known_fields(wire: str) -> dict[str, KnownFields]:
     """Return message → its fields, of the requests of one wire."""
     foreign = _foreign(wire)
     known: dict[str, KnownFields] = {}

@@ -19,16 +19,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, partial
-from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
+from harness.providers.request_rules import Rule, RuleLevel, read_lines
 from harness.stream.prompt import Thinking
 from harness.stream.prompt_data import as_data
 
-from .rule import Asked, Rule, RuleLevel, Spot, Wire, read_lines
+from .rule import EVERY_WIRE, Asked, Spot, breaks
 from .tools import schema_nodes
 
-TABLE: Final = Path(__file__).with_name("models.tsv")
+TABLE: Final = "models.tsv"
 _INDEX: Final = re.compile(r"\[\d+\]")
 _TERM: Final = re.compile(r"([\w.*$]+)(?:([=>])(.*))?")
 _QUOTED: Final = re.compile(r'^(?:400 )?"(.+?)"')
@@ -77,7 +77,7 @@ def _url(source: str) -> str:
 @cache
 def read_rows() -> tuple[Row, ...]:
     """Return the rows of the table."""
-    return tuple(Row(**line) for line in read_lines(TABLE))
+    return tuple(Row(**line) for line in read_lines(__package__, TABLE))
 
 
 def has_field(request: Asked, field: str) -> bool:
@@ -171,9 +171,7 @@ def model_rules(others: frozenset[str]) -> tuple[Rule, ...]:
 
 
 def _rule(name: str, level: RuleLevel, source: str, rows: list[Row]) -> Rule:
-    wires: tuple[Wire, ...] = tuple(
-        wire for wire in get_args(Wire) if any(wire in row.api.split(", ") for row in rows)
-    )
+    wires = tuple(wire for wire in EVERY_WIRE if any(wire in row.api.split(", ") for row in rows))
     models: dict[str, list[str]] = {}
     for row in rows:
         models.setdefault(f"`{row.field}` on {row.api}", []).append(row.models)
@@ -181,7 +179,7 @@ def _rule(name: str, level: RuleLevel, source: str, rows: list[Row]) -> Rule:
     refused = f"{'; '.join(texts)}.".replace("for *", "for all models")
     name = name if level == "api" else f"{name}-reported"
     each = partial(_refused, [(_sentence(row), row) for row in rows])
-    return Rule(name, refused, source, each, bool, "{place}", level=level, wires=wires)
+    return Rule(name, refused, source, partial(breaks, each, bool, "{place}"), level, wires)
 
 
 def _sentence(row: Row) -> str:

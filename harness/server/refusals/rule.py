@@ -12,35 +12,26 @@ the body, because they are about the spelling and the JSON type of each field.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import Any, Final, Literal, cast, get_args
+from functools import cached_property, partial
+from typing import Any, Final, Literal, cast
 
+from harness.providers.request_rules import Rule, RuleBreak, RuleLevel, ServedValues, read_lines
 from harness.stream.prompt import AnyPart, Function, Prompt
 
 from .given import Content, ServedSignatures, contents_of
 
-Wire = Literal["gemini-api", "vertex-ai", "code-assist", "interactions", "openai-compat"]
-"""The wires of the API. A rule is checked on each of its wires."""
-
-EVERY_WIRE: Final[tuple[Wire, ...]] = get_args(Wire)
-
-GENERATE: Final[tuple[Wire, ...]] = ("gemini-api", "vertex-ai", "code-assist")
+GENERATE: Final = ("gemini-api", "vertex-ai", "code-assist")
 """The wires with generateContent and streamGenerateContent."""
+EVERY_WIRE: Final = (*GENERATE, "interactions", "openai-compat")
+"""Gemini's wires. A rule is checked on each of its wires."""
 
 Models = Literal["all", "from 3", "numbered from 3", "before 3", "without prefill"]
 """The models that a rule is for, by their names: by the number of Gemini, where a name without
 number is a current model except for ``numbered``; or those that accept no history that ends with
 their own turn.
-"""
-
-RuleLevel = Literal["api", "strict", "warning"]
-"""``api``: the API refuses this. ``strict``: the API or some of its models accept this, but it is a
-fault of the client. ``warning``: a refusal was reported, but not confirmed.
 """
 
 _UNSIGNED: Final = re.compile(r"gemini-(?:1|2)(?:\.|-|$)|gemini-3-pro-image|gemma")
@@ -67,11 +58,11 @@ Spot = tuple[str, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """A generate request on one of Gemini's wires."""
+    """A generate request."""
 
     prompt: Prompt
     model: str
-    wire: Wire
+    wire: str
     """The wire that the request was sent on."""
     given: Callable[[], ServedSignatures]
     """Returns the signatures of the served exchanges."""
@@ -104,6 +95,11 @@ class Asked:
             if isinstance(tool, Function)
         ]
 
+    @property
+    def repeated(self) -> ServedValues:
+        """The values for the rules of another wire."""
+        return self.given().repeated.get(self.wire, {})
+
     def spots(self, each: Callable[[Asked], Iterable[Spot]]) -> Sequence[Spot]:
         """Return the places that ``each`` yields. Many rules have the same ones."""
         if (spots := self._spots.get(each)) is None:
@@ -116,41 +112,27 @@ class Asked:
         return self.prompt.more.get(f"{prefix}{place}")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule of the API for requests."""
+def concerns(rule: Rule, wire: str, model: str) -> bool:
+    """Return whether a rule is for a wire and a model."""
+    return wire in rule.wires and bool(_MODELS[cast("Models", rule.models)](model))
 
-    name: str
-    refused: str
-    """Describes the requests that break the rule."""
-    source: str
-    each: Callable[[Asked], Iterable[Spot]]
-    """Yields the places that can break the rule."""
-    when: Callable[[Any], object]
-    """Whether a value breaks it."""
-    sentence: str
-    """The API's message, with ``{place}`` and ``{value}``."""
-    level: RuleLevel = "api"
-    wires: tuple[Wire, ...] = GENERATE
-    """The wires that the rule is for."""
-    models: Models = "all"
-    """The models that the rule is for."""
-    status: int = 400
-    """The HTTP status of the refusal."""
-    once: bool = False
-    """Whether the message has only the first place."""
 
-    def concerns(self, wire: Wire, model: str) -> bool:
-        """Return whether the rule is for a wire and a model."""
-        return wire in self.wires and bool(_MODELS[self.models](model))
-
-    def check(self, request: Asked) -> Iterator[str]:
-        """Yield the lines of the API's message, or nothing if the request keeps the rule."""
-        for place, value in request.spots(self.each):
-            if self.when(value):
-                yield self.sentence.format(place=place, value=value)
-                if self.once:
-                    return
+def breaks(
+    each: Callable[[Asked], Iterable[Spot]],
+    when: Callable[[Any], object],
+    sentence: str,
+    request: Asked,
+    *,
+    once: bool = False,
+) -> Iterator[RuleBreak]:
+    """Yield the lines of the API's message: the sentence with each place that ``each`` yields and
+    whose value breaks the rule; only the first one if ``once``.
+    """
+    for place, value in request.spots(each):
+        if when(value):
+            yield RuleBreak(sentence.format(place=place, value=value))
+            if once:
+                return
 
 
 def whole(request: Asked) -> Iterator[Spot]:
@@ -162,25 +144,18 @@ Checks = Mapping[str, tuple[Callable[[Asked], Iterable[Spot]], Callable[[Any], o
 """Name of a rule → what yields the places that can break it, and whether a value breaks it."""
 
 
-def read_lines(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table, by the names of its columns."""
-    text = path.read_text(encoding="utf-8")
-    yield from csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-
-
-def read_rules(checks: Checks) -> Iterator[Rule]:
+def read_gemini_rules(checks: Checks) -> Iterator[Rule]:
     """Yield the rules of the table in its order; a `KeyError` names one without a check."""
-    for row in read_lines(Path(__file__).with_name("rules.tsv")):
-        wires = EVERY_WIRE if row["wires"] == "*" else row["wires"].split(", ")
+    for row in read_lines(__package__):
+        each, when = checks[row["name"]]
+        sentence, once = row["sentence"].replace("\\n", "\n"), row["lines"] == "first"
         yield Rule(
             row["name"],
             row["refused"],
             row["source"],
-            *checks[row["name"]],
-            row["sentence"].replace("\\n", "\n"),
+            partial(breaks, each, when, sentence, once=once),
             cast("RuleLevel", row["level"]),
-            tuple(cast("Wire", wire) for wire in wires),
-            cast("Models", row["models"]),
+            EVERY_WIRE if row["wires"] == "*" else tuple(row["wires"].split(", ")),
+            row["models"],
             int(row["status"]),
-            row["lines"] == "first",
         )
