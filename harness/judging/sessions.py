@@ -238,8 +238,9 @@ def _is_end(fact: Fact) -> bool:
 
 def _ended(entries: Sequence[Entry], turn: _Turn) -> Iterator[Entry]:
     """Yield the events of a turn. The end of an interrupted turn may have any word."""
+    interrupted = turn.interrupted
     for entry in entries:
-        if turn.interrupted and any(map(_is_end, entry.facts)):
+        if interrupted and any(map(_is_end, entry.facts)):
             facts = (Finish("turnComplete") if _is_end(fact) else fact for fact in entry.facts)
             entry = with_fields(entry, facts=tuple(facts))
         yield entry
