@@ -13,6 +13,7 @@ from harness.facts import losses_of_model
 from harness.stream import events as ev
 
 from ..ending import EndKind
+from ..losses import usual_losses
 
 VERSION: Final = "1.0"
 """The version of the protocol that a run declares."""
@@ -23,9 +24,7 @@ LARGEST: Final = 9_007_199_254_740_991
 OWN: Final = "harness"
 """The key under which the metadata of an event have what the protocol has no field for."""
 
-LOSSES: Final = losses_of_model(
-    {"blocks": "the boundaries of steps, blocks and items, with their indexes and ids"}
-)
+LOSSES: Final = losses_of_model(usual_losses("blocks"))
 
 RunOutcome = Literal["success", "cancelled"]
 

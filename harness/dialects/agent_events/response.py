@@ -24,6 +24,7 @@ from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
 from ..ending import Ending, EndKind, describe_break, every_kind
+from ..losses import BESIDE_CONTENT, usual_losses
 
 AGENT_TYPE: Final = "google-gemini"
 LIST_TOOL: Final = "write_todos"
@@ -32,7 +33,6 @@ STATUSES: Final = frozenset({"pending", "in_progress", "completed", "cancelled"}
 LOSSES: Final = losses_of_model(
     {
         "text[block]": "a call of the to-do list tool that the model wrote as text",
-        "text[damaged]": "undamaged text beside damaged pieces",
         "calls[call:write_todos]": (
             "calls of the to-do list tool: a list is shown, without items that have no text or a"
             " status that the event model does not have, such as blocked"
@@ -42,29 +42,11 @@ LOSSES: Final = losses_of_model(
         "finish[length]": "that the answer reached a limit: the turn is done",
         "finish[filter]": "that the answer was filtered: the turn is done",
         "finish[other]": "the class of other reasons: the turn is done, with the reason",
-        "thoughts": "thoughts",
-        "signatures": "thought signatures",
-        "usage": "token counts",
-        "billing": "the service tier and the traffic type",
-        "media": "images, sounds and files",
-        "code": "code that the server runs, and its output",
-        "server_tools": "calls of tools that the server runs, and their results",
-        "grounding": "grounding metadata",
-        "citations": "citation metadata",
-        "urls": "the pages that were fetched for the URL context",
-        "finish_message": "the text beside a finish reason or a block reason",
-        "candidates": "every candidate but the first",
-        "model": "the model that answered",
-        "response_id": "the id of the response",
-        "create_time": "the time of the response",
-        "trace_id": "the trace id of Code Assist",
-        "credits": "credits consumed and left",
-        "logprobs": "log probabilities",
-        "safety_ratings": "safety ratings",
-        "usage_details": "token counts by kind of content and of service",
-        "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
-        "fields": "fields and objects of the wire that no other name covers",
-        "refusal": "that a text is the model's refusal",
+        **BESIDE_CONTENT,
+        **usual_losses(
+            "text[damaged] thoughts signatures usage billing server_tools finish_message "
+            "model create_time trace_id credits usage_details blocks"
+        ),
     }
 )
 

@@ -18,6 +18,7 @@ from harness.stream.json_codec import Json
 
 from ..dialect import Payload
 from ..ending import EndKind
+from ..losses import BESIDE_CONTENT, usual_losses
 
 LOSSES: Final = losses_of_model(
     {
@@ -26,27 +27,13 @@ LOSSES: Final = losses_of_model(
         "usage[failed]": "token counts of an answer that failed",
         "usage[other]": "token counts of an answer whose finish reason becomes an error",
         "usage[tool_use]": "tokens of tool use",
-        "billing": "the service tier and the traffic type",
-        "media": "images, sounds and files",
-        "code": "code that the server runs, and its output",
-        "server_tools": "calls of tools that the server runs, and their results",
-        "grounding": "grounding metadata",
-        "citations": "citation metadata",
-        "urls": "the pages that were fetched for the URL context",
         "finish_message": "the text beside a finish reason",
-        "fields": "fields and objects of the wire that no other name covers",
-        "candidates": "every candidate but the first",
-        "logprobs": "log probabilities",
-        "safety_ratings": "safety ratings",
         "usage_details": (
             "token counts except input, output, thoughts, cached and written to the cache"
         ),
-        "response_id": "the id of the response",
-        "create_time": "the time of the response",
-        "credits": "credits consumed and left",
-        "trace_id": "the trace id of Code Assist",
         "blocks": "indexes and ids of steps, blocks and items",
-        "refusal": "that a text is the model's refusal",
+        **BESIDE_CONTENT,
+        **usual_losses("billing server_tools create_time credits trace_id"),
     }
 )
 

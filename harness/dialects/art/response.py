@@ -30,28 +30,16 @@ from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
 from ..ending import Ending, EndKind, every_kind
+from ..losses import BESIDE_CONTENT, usual_losses
 
 LOSSES: Final = losses_of_model(
     {
         "text[block]": "calls that the model wrote as text",
         "calls": "calls of tools that the application runs",
-        "ids": "ids of calls",
-        "signatures": "thought signatures",
         "usage[failed]": "token counts of a blocked prompt, and of an answer that failed",
-        "media": "images, sounds and files",
-        "code": "code that the server runs, and its output",
-        "grounding": "grounding metadata",
-        "citations": "citation metadata",
-        "urls": "the pages that were fetched for the URL context",
-        "finish_message": "the text beside a finish reason or a block reason",
-        "fields": "fields and objects of the wire that no other name covers",
-        "candidates": "every candidate but the first",
-        "logprobs": "log probabilities",
-        "safety_ratings": "safety ratings",
-        "response_id": "the id of the response",
         "model": "the model that answered, unless it changes in the middle of the answer",
-        "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
-        "refusal": "that a text is the model's refusal",
+        **BESIDE_CONTENT,
+        **usual_losses("ids signatures finish_message blocks"),
     }
 )
 _METADATA_LOSSES: Final = frozenset({"id"})

@@ -29,35 +29,16 @@ from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
 from ..ending import Ending, EndKind, every_kind
+from ..losses import BESIDE_CONTENT, usual_losses
 
 LOSSES: Final = losses_of_model(
     {
-        "text[damaged]": "undamaged text beside damaged pieces",
-        "ids": "ids of calls",
         "finish": "the reason of the end: there is a result, or nothing after a call",
-        "thoughts": "thoughts",
-        "signatures": "thought signatures",
-        "usage": "token counts",
-        "billing": "the service tier and the traffic type",
-        "media": "images, sounds and files",
-        "code": "code that the server runs, and its output",
-        "server_tools": "calls of tools that the server runs, and their results",
-        "grounding": "grounding metadata",
-        "citations": "citation metadata",
-        "urls": "the pages that were fetched for the URL context",
-        "finish_message": "the text beside a finish reason or a block reason",
-        "candidates": "every candidate but the first",
-        "model": "the model that answered",
-        "response_id": "the id of the response",
-        "create_time": "the time of the response",
-        "trace_id": "the trace id of Code Assist",
-        "credits": "credits consumed and left",
-        "logprobs": "log probabilities",
-        "safety_ratings": "safety ratings",
-        "usage_details": "token counts by kind of content and of service",
-        "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
-        "fields": "fields and objects of the wire that no other name covers",
-        "refusal": "that a text is the model's refusal",
+        **BESIDE_CONTENT,
+        **usual_losses(
+            "text[damaged] ids thoughts signatures usage billing server_tools finish_message "
+            "model create_time trace_id credits usage_details blocks"
+        ),
     }
 )
 
