@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from msgspec import to_builtins
 
-from harness.facts import Call, Facts, skip
+from harness.facts import Call, WireFacts, skip
 from harness.pipeline.replay import choose_provider
 from harness.providers import (
     PROVIDERS,
@@ -158,7 +158,7 @@ class At:
     """The user of a session of the Live API; None for an answer."""
     say: str = SAY
     """The user's next message, for a second turn without calls."""
-    _results: Results = field(default_factory=lambda: Results(Facts), repr=False)
+    _results: Results = field(default_factory=lambda: Results(WireFacts), repr=False)
     _read: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def __getattribute__(self, name: str) -> Any:
@@ -314,7 +314,7 @@ def _called(exchange: Exchange, provider: str | None) -> list[str]:
     return [name for name, _ in _facts(exchange, provider).calls if name]
 
 
-def _facts(exchange: Exchange, provider: str | None) -> Facts:
+def _facts(exchange: Exchange, provider: str | None) -> WireFacts:
     return PROVIDERS[choose_provider(exchange, provider)].facts(exchange)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from harness.dialects import Dialect
 from harness.dialects.dialect import RequestTranslator
-from harness.facts import Facts
+from harness.facts import WireFacts
 from harness.pipeline.replay import Normalized
 from harness.pipeline.request import ask
 from harness.providers import PROVIDERS
@@ -87,7 +87,7 @@ def _after_answer(
     request: RequestTranslator,
     own: Any,
     session: Session,
-    facts: Facts,
+    facts: WireFacts,
     asked: Asked,
 ) -> tuple[Any, Session]:
     """Return the prompt after the recorded answer, with a result for each call, and the session of

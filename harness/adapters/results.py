@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, zip_longest
 
-from harness.facts import Call, Facts, NamedArguments, arguments_of
+from harness.facts import Call, NamedArguments, WireFacts, arguments_of
 from harness.providers.second_turn import result_text, result_with_image
 from harness.stream.json_codec import Json, same_json
 
@@ -33,7 +33,7 @@ class Results:
     facts of the answer.
     """
 
-    def __init__(self, read: Callable[[], Facts]) -> None:
+    def __init__(self, read: Callable[[], WireFacts]) -> None:
         self._read = read
         self._owners: dict[int, str] = {}
         self._requests: dict[str, int] = {}

@@ -1,10 +1,9 @@
-"""The public vocabulary of facts: the neutral account of an answer, and its comparison with the
-facts that an adapter states.
+"""The public vocabulary of facts: the facts of an answer, and their comparison with those that
+an adapter states.
 """
 
-from .account import Facts, arguments_of
 from .aspects import ACCEPTED, ASPECTS, judge_answer
-from .calls import NamedArguments, in_doubles, take_call
+from .calls import NamedArguments, arguments_of, in_doubles, take_call
 from .conditions import Conditions
 from .fact import (
     Call,
@@ -38,10 +37,8 @@ from .finding import (
 )
 from .finish import CONTINUATION, FinishClass, ends_in_call, finish_class, is_malformed
 from .losses import (
-    CONDITIONS,
     REQUESTS,
     STORED,
-    UNJUDGED,
     DeclaredLoss,
     losses_of_model,
     read_losses,
@@ -52,18 +49,17 @@ from .slips import mended_calls
 from .stated import merged_facts
 from .transcript import Entry, Raised, Skipped, Transcript, skip
 from .view import View, counts_of
+from .wire_facts import WireFacts
 
 __all__ = [
     "ACCEPTED",
     "ASPECTS",
-    "CONDITIONS",
     "CONTINUATION",
     "REASONS",
     "RED",
     "REQUESTS",
     "RUN",
     "STORED",
-    "UNJUDGED",
     "Aspect",
     "AspectVerdict",
     "Call",
@@ -73,7 +69,6 @@ __all__ = [
     "Entry",
     "Error",
     "Fact",
-    "Facts",
     "Finding",
     "Finish",
     "FinishClass",
@@ -94,6 +89,7 @@ __all__ = [
     "Transcript",
     "Usage",
     "View",
+    "WireFacts",
     "arguments_of",
     "call_value",
     "check_fact",

@@ -18,7 +18,6 @@ from msgspec.structs import replace as with_fields
 
 from harness.stream.json_codec import Json, same_json
 
-from .account import Facts
 from .calls import NamedArguments, in_doubles, named_arguments, take_call
 from .complete import (
     compare_fields,
@@ -28,7 +27,7 @@ from .complete import (
     compare_stated_reason,
 )
 from .conditions import Conditions
-from .detail import SharedId, StatedTwice, TwiceCalled
+from .detail import SharedId, StatedTwice, TwiceCalled, UnreadablePiece
 from .error_class import error_classes
 from .fact import Call
 from .finding import (
@@ -48,6 +47,7 @@ from .slips import mended_calls, mended_thoughts
 from .stated import crash_of, stated_view
 from .transcript import Transcript
 from .view import COUNTS, View
+from .wire_facts import WireFacts
 
 _BLOCKED: Final = re.compile(
     r"block|filter|safe|prohibit|polic|(?<!connection )refus|reject|feedback", re.IGNORECASE
@@ -71,7 +71,7 @@ FIRST_WORDS: Final = 30
 
 
 def judge_answer(
-    wire: Facts, asked: Conditions, transcript: Transcript, again: bool = False
+    wire: WireFacts, asked: Conditions, transcript: Transcript, again: bool = False
 ) -> dict[Aspect, Finding]:
     """Return the finding of every aspect that the wire has or the adapter invents.
 
@@ -83,7 +83,9 @@ def judge_answer(
     return _Judge(wire, asked, transcript, again).findings()
 
 
-def _before_a_skip(wire: Facts, asked: Conditions, transcript: Transcript) -> dict[Aspect, Finding]:
+def _before_a_skip(
+    wire: WireFacts, asked: Conditions, transcript: Transcript
+) -> dict[Aspect, Finding]:
     """Return the findings of a run that the adapter skipped. The facts that it gave before the skip
     are judged: an aspect is wrong or kept. An aspect that it did not give, or only in part, is not
     asked.
@@ -106,7 +108,7 @@ def _before_a_skip(wire: Facts, asked: Conditions, transcript: Transcript) -> di
     return skipped | given
 
 
-def present_aspects(wire: Facts, asked: Conditions) -> list[Aspect]:
+def present_aspects(wire: WireFacts, asked: Conditions) -> list[Aspect]:
     """Return the aspects that a wire has."""
     return [row.name for row in TABLE if row.is_present(wire, asked)]
 
@@ -115,7 +117,7 @@ class _Judge:
     """Judges one transcript. Each method returns the finding of one aspect, or None."""
 
     def __init__(
-        self, wire: Facts, asked: Conditions, transcript: Transcript, again: bool = False
+        self, wire: WireFacts, asked: Conditions, transcript: Transcript, again: bool = False
     ) -> None:
         self._wire, self._asked = wire, asked
         self._reason = wire.finish or None
@@ -200,7 +202,7 @@ class _Judge:
         return with_fields(finding, subject=aspect)
 
     @cached_property
-    def _accounts(self) -> list[Facts]:
+    def _accounts(self) -> list[WireFacts]:
         """The adapter must carry one of these accounts of the wire: the whole answer; the part up
         to its first error or the refusal; the part up to the first piece that can't be read, if the
         adapter reports that; the part without calls that could go on when the answer broke off, if
@@ -209,8 +211,8 @@ class _Judge:
         whole = self._wire
         before_the_end = whole.until_the_end()
         accounts = [whole] if before_the_end is whole else [whole, before_the_end]
-        if self._asked.readable is not None and self._is_loud:
-            accounts.append(self._asked.readable.until_the_end())
+        if whole.unreadable and self._is_loud and not self._asked.program:
+            accounts.append(before_the_end.before(UnreadablePiece))
         last = accounts[-1]
         if self._is_loud:  # the client may wait for the end of a call
             accounts += [last.without_calls(n) for n in range(1, last.unclosed_calls + 1)]
@@ -262,7 +264,7 @@ class _Judge:
         finding = self._joined(self.given.text, texts)
         return self._late("text") or finding if finding is KEPT else finding
 
-    def _text_of(self, account: Facts) -> str:
+    def _text_of(self, account: WireFacts) -> str:
         """Return the text without the calls in it that the adapter gives as calls."""
         text = account.text
         for raw, _ in self._called_blocks(account):
@@ -325,7 +327,11 @@ class _Judge:
         calls = [named_arguments(call) for call in carried.whole_calls]
         same = (carried.text, carried.thoughts or facts.thoughts) == (facts.text, facts.thoughts)
         if not (
-            self._asked.streamed and is_known and same and _equal_calls(facts.calls, calls, True)
+            self._asked.streamed
+            and not self._asked.program
+            and is_known
+            and same
+            and _equal_calls(facts.calls, calls, True)
         ):
             return None
         return find_misplaced(facts.order, carried.given)
@@ -341,7 +347,8 @@ class _Judge:
             if not search.count(first, kind="signature")[0]
         }
         unasked = not (self._asked.asks_thoughts or self.given.thoughts)
-        signatures = account.asked_signatures if unasked else account.signatures
+        asked = account.without_unasked_signatures() if unasked else account
+        signatures = asked.signatures
         if account.signatures and not signatures:
             return _found("not_asked", "thoughts-not-requested")
         values = [again.get(value, value) for _, value in signatures]
@@ -376,7 +383,7 @@ class _Judge:
         is_part = any(_is_subsequence(carried, text) for text in accepted)
         return _text_finding("lost" if is_part else "wrong", accepted[0], carried)
 
-    def _called_blocks(self, account: Facts) -> list[tuple[str, Call]]:
+    def _called_blocks(self, account: WireFacts) -> list[tuple[str, Call]]:
         """Return the calls in the text that the adapter turned into calls: the text of each, and
         the call. A call beside the text is none of them.
         """
@@ -458,7 +465,7 @@ class _Judge:
         wired, given = ([call_value(*call) for call in calls] for calls in (expected[0], mine))
         return _found("wrong", "calls", wired, given)
 
-    def _is_call_cut(self, account: Facts) -> bool:
+    def _is_call_cut(self, account: WireFacts) -> bool:
         """Return whether the last call of an account never ended, so that it is no call."""
         return account.open_call and bool(self._asked.interrupted or self._wire.errors)
 
@@ -490,7 +497,7 @@ class _Judge:
         is_more = any(arguments and arguments not in given for _, arguments in extra)
         return bool(pieces) and not is_more and all(map(self.given.search.has_leaf, pieces))
 
-    def _ids_of(self, account: Facts) -> list[str | None]:
+    def _ids_of(self, account: WireFacts) -> list[str | None]:
         """Return the id of each call."""
         ids = [call_id for call_id, _ in account.marks]
         return ids[:-1] if self._is_call_cut(account) else ids
@@ -702,7 +709,7 @@ class _Judge:
             # The adapter understood the error, and may report the error of its last attempt.
             return _found("kept", "retried", adapter=self._transcript.asked_again)
         recognized = any(_recognized(word, self.given.words) for word in words)
-        has_text = not self._transcript.is_complete or bool(facts.errors[0][1])
+        has_text = not self._transcript.is_complete or bool(facts.errors[0].message)
         if words and has_text and not recognized:
             return _found("wrong", "other-error", words, self.given.words)
         if self._has_another_class(words):
@@ -818,12 +825,12 @@ def _take_invalid(calls: list[tuple[str, str]], given: NamedArguments) -> bool:
     return False
 
 
-def _counts_of(facts: Facts) -> dict[str, int]:
+def _counts_of(facts: WireFacts) -> dict[str, int]:
     """Return the counts that an adapter states, by its names for them; 0 for a missing one."""
     return {name: facts.usage.get(wire) or 0 for name, (wire, *_) in COUNTS.items()}
 
 
-def _message_of(facts: Facts) -> str:
+def _message_of(facts: WireFacts) -> str:
     """Return the finish message; "" for a blank one, or one that is not a text."""
     message = facts.finish_message
     return message if isinstance(message, str) and message.strip() else ""
@@ -870,7 +877,7 @@ def _recognized(word: str, words: str) -> bool:
     return any(spelling in words for spelling in spellings)
 
 
-CompareComplete = Callable[[Facts, View, bool], Finding | None]
+CompareComplete = Callable[[WireFacts, View, bool], Finding | None]
 """An account of the wire, the view of payloads, and whether these report a fault → the finding."""
 
 
@@ -881,7 +888,7 @@ class AspectRow:
     """
 
     name: Aspect
-    is_present: Callable[[Facts, Conditions], object]
+    is_present: Callable[[WireFacts, Conditions], object]
     """Whether the wire has it."""
     compare: Callable[[_Judge], Finding | None]
     """The finding; None if neither the wire nor the adapter has it."""

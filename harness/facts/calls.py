@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
-from harness.stream.json_codec import Json, same_json
+from harness.stream.json_codec import Json, nests_deeply, same_json
 
+from .detail import CallBegins, OpenCall
 from .fact import Call
 
 MAX_EXACT: Final = 2**53
@@ -15,9 +17,22 @@ NamedArguments = tuple[str, Json]
 """A call: its name, "" for none, and its arguments."""
 
 
-def named_arguments(call: Call) -> NamedArguments:
-    """Return the name and the arguments of a call that an adapter states."""
+def named_arguments(call: Call | OpenCall | CallBegins) -> NamedArguments:
+    """Return the name and the arguments of a call."""
     return call.name or "", call.arguments
+
+
+def arguments_of(text: str) -> Json:
+    """Return the object in the JSON text of a call's arguments, ``{}`` for an empty text; the text
+    itself if it is not an object, or nests too deeply to be compared.
+    """
+    if nests_deeply(text.encode("utf-8", "surrogatepass")):
+        return text
+    try:
+        value = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict) else text
 
 
 def in_doubles(value: Json) -> Json:

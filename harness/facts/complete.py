@@ -1,6 +1,6 @@
 """Compares what only complete facts show: those that the reader of a known event model states.
 
-Each function compares an account of the wire with the view of payloads, for one aspect.
+Each function compares the facts of the wire with the view of payloads, for one aspect.
 ``traced``: the payloads report a fault.
 """
 
@@ -11,15 +11,15 @@ from typing import Final
 
 from harness.stream.json_codec import finite_json
 
-from .account import Facts
 from .finding import AspectVerdict, Finding
 from .view import View
+from .wire_facts import WireFacts
 
 UNSIGNED: Final = "part"
 """The kind of a signed part in event models that show only whether it is a call."""
 
 
-def compare_signed_parts(wire: Facts, given: View, traced: bool) -> Finding | None:
+def compare_signed_parts(wire: WireFacts, given: View, traced: bool) -> Finding | None:
     """Find a signature at a part of another kind, or one that the wire does not have. One beside a
     ``<tool_code>`` block may be the call's or the text's.
     """
@@ -43,7 +43,7 @@ def compare_signed_parts(wire: Facts, given: View, traced: bool) -> Finding | No
     return finding
 
 
-def compare_invalid_calls(wire: Facts, given: View, traced: bool) -> Finding | None:
+def compare_invalid_calls(wire: WireFacts, given: View, traced: bool) -> Finding | None:
     """Find a call whose arguments are not a JSON object, and that is neither shown nor reported."""
     there, here = wire.invalid_calls, given.invalid_calls
     if there == here:
@@ -55,14 +55,14 @@ def compare_invalid_calls(wire: Facts, given: View, traced: bool) -> Finding | N
     return Finding("calls", "lost", "invalid-call-missing", missing[-1]) if missing else None
 
 
-def compare_stated_reason(wire: Facts, given: View, traced: bool) -> Finding | None:
+def compare_stated_reason(wire: WireFacts, given: View, traced: bool) -> Finding | None:
     """Find a reason that the payloads don't state. Another value may have the same word."""
     if wire.finish and given.finish is None and not given.errors:
         return Finding("finish", "lost", "no-finish", wire.finish)
     return None
 
 
-def compare_results(wire: Facts, given: View, traced: bool) -> Finding | None:
+def compare_results(wire: WireFacts, given: View, traced: bool) -> Finding | None:
     """Compare the results of tools that the provider ran, in order: whether each failed, and its
     text.
     """
@@ -80,7 +80,7 @@ def compare_results(wire: Facts, given: View, traced: bool) -> Finding | None:
     return Finding("results", "kept") if there else None
 
 
-def compare_fields(wire: Facts, given: View, traced: bool) -> Finding | None:
+def compare_fields(wire: WireFacts, given: View, traced: bool) -> Finding | None:
     """Find lost counts, fields and pieces of the wire that no other aspect judges."""
     lost = sorted(wire.others - given.others)
     lost += [name for name, count in wire.usage.items() if given.usage.get(name) != count]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from .account import Facts
 from .finding import Aspect
+from .wire_facts import WireFacts
 
 
 class Conditions(Struct, frozen=True):
@@ -17,8 +17,6 @@ class Conditions(Struct, frozen=True):
     """The end of the exchange in a word."""
     interrupted: bool = False
     """Whether the exchange was cut, reset or aborted."""
-    readable: Facts | None = None
-    """The facts before the first piece that can't be read; None if everything can be read."""
     program: bool = False
     """Whether the answer is the output of a program."""
     unasked: Mapping[Aspect, str] = {}
@@ -30,15 +28,15 @@ class Conditions(Struct, frozen=True):
     asks_thoughts: bool = True
     """Whether the adapter can ask for thoughts."""
 
-    def has_end(self, wire: Facts) -> bool:
+    def has_end(self, wire: WireFacts) -> bool:
         """Return whether the answer reports its end. A program may report it without a word."""
         return bool(wire.finish) or (self.program and wire.finish is not None)
 
-    def has_fault(self, wire: Facts) -> bool:
+    def has_fault(self, wire: WireFacts) -> bool:
         """Return whether the answer is cut, can't be read to its end, or never reports its end."""
         return bool(self.interrupted or wire.unreadable or not self.has_end(wire))
 
-    def excuse_exceptions(self, wire: Facts) -> bool:
+    def excuse_exceptions(self, wire: WireFacts) -> bool:
         """Return whether every exception is an answer, even a crash: the wire has an error or a
         fault, so that the answer has no good end and is not refused either.
         """

@@ -25,6 +25,20 @@ class Signature(Detail, frozen=True):
     """
     value: str
     """Base64 as on the wire."""
+    placed: bool = False
+    """Whether its place in the text matters, as on wires that keep the order of thoughts and text.
+    """
+    covers: bool = False
+    """Whether it covers the text of its part of the thoughts."""
+
+
+class RepeatedSignature(Detail, frozen=True):
+    """Another value for a signature, which may be sent back instead: a response of OpenAI repeats
+    its reasoning, encrypted anew.
+    """
+
+    value: str
+    first: str
 
 
 def signatures_of(kind: str, signature: Json) -> Iterator[Signature]:
@@ -39,8 +53,32 @@ class Content(Detail, frozen=True):
     kind: Literal["media", "code", "server_tools"]
 
 
+class PartBegins(Detail, frozen=True):
+    """The next thought begins a part, such as a block or a part of a summary."""
+
+
+class CallBegins(Detail, frozen=True):
+    """The beginning of a call on the wire, which is its place among the content. The call itself
+    comes when it ends.
+    """
+
+    id: str | None
+    name: str
+    signature: str | None
+    after_signatures: bool = False
+    """Whether the signatures before it must be sent back before it."""
+    arguments: dict[str, Json] = {}
+    """Those of a call of which nothing else is known."""
+
+
+class CallPiece(Detail, frozen=True):
+    """A value of streamed arguments as it arrived, "" for a value that is not a string."""
+
+    value: str
+
+
 class OpenCall(Detail, frozen=True):
-    """A last call that never ended, with the arguments so far."""
+    """A call that did not end, with the arguments so far."""
 
     name: str
     arguments: Json
@@ -70,6 +108,31 @@ class SharedId(Detail, frozen=True):
     """The id of two calls of the wire, in the statement of an adapter."""
 
     id: str | None
+
+
+class UnclosedCalls(Detail, frozen=True):
+    """The number of last calls that are whole, but could go on: the answer broke off, and this wire
+    ends a call only by what follows it.
+    """
+
+    number: int
+
+
+class WrittenCall(Detail, frozen=True):
+    """A call that the text has as ``<tool_code>`` block, or in another form."""
+
+    raw: str
+    name: str | None
+    arguments: dict[str, Json]
+    block: bool
+
+
+class ClientTools(Detail, frozen=True):
+    """The ids of tools of the server that the client runs, such as a shell. An adapter may give
+    them as calls.
+    """
+
+    ids: frozenset[str]
 
 
 class Result(Detail, frozen=True):
@@ -136,6 +199,52 @@ class Notice(Detail, frozen=True):
     """A warning, which does not end the answer."""
 
     text: str
+
+
+class ErrorWords(Detail, frozen=True):
+    """Code, status and message of an error, as far as they are words."""
+
+    words: tuple[str, ...]
+
+
+class Opaque(Detail, frozen=True):
+    """Values of the wire that event models only pass on."""
+
+    aspect: str
+    """``media`` (data or URI), ``thoughts`` (the same of drafts), ``code`` (code and output),
+    ``server_tools`` (ids, and strings of arguments and results), ``grounding``, ``citations``,
+    ``urls`` (URIs) or ``logprobs``.
+    """
+    values: tuple[str, ...]
+
+
+class Billing(Detail, frozen=True):
+    """How the answer is billed: a service tier or a traffic type."""
+
+    name: str
+    word: str
+
+
+class Mended(Detail, frozen=True):
+    """The undamaged text, if the wire also has it beside pieces with damaged characters."""
+
+    text: str
+
+
+class Tagged(Detail, frozen=True):
+    """The text with its thoughts between tags, as the wire has it."""
+
+    text: str
+
+
+class Refusal(Detail, frozen=True):
+    """A part of the text is in the field for a refusal."""
+
+
+class EndsInThought(Detail, frozen=True):
+    """No text and no call follows the last thought, on a wire that refuses such a thought in a
+    history.
+    """
 
 
 class Fields(Detail, frozen=True):

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from .account import Facts
 from .aspects import ACCEPTED, ASPECTS
 from .conditions import Conditions
 from .finding import DRAFTS_MISSING, Finding
 from .finish import finish_class
+from .wire_facts import WireFacts
 
 UNJUDGED: Final = (
     *("candidates", "model", "response_id", "create_time", "trace_id", "credits"),
     *("safety_ratings", "usage_details", "blocks", "refusal"),
 )
-"""Facts that no aspect judges. A dialect declares their loss for the cases that show it."""
+"""WireFacts that no aspect judges. A dialect declares their loss for the cases that show it."""
 REQUESTS: Final = (
     *("system", "messages", "tools", "schema", "limits", "choice", "output", "settings"),
     *("thinking", "google", "results", "invented"),
@@ -64,7 +64,7 @@ class DeclaredLoss:
     meaning: str = field(default="", compare=False)
     """Describes the loss in a report."""
 
-    def covers(self, aspect: str, wire: Facts, asked: Conditions, finding: Finding) -> bool:
+    def covers(self, aspect: str, wire: WireFacts, asked: Conditions, finding: Finding) -> bool:
         """Return whether the loss of this aspect of this answer is declared. Where the ``finding``
         has the names of the lost calls, ``call:NAME`` covers no call of another name. A request
         is no answer: its rules are declared where it is judged.
@@ -132,7 +132,7 @@ def _near_loss(item: str, aspects: tuple[str, ...]) -> str:
     return near[0] + (f"[{condition[0]}]" if bracket else "")
 
 
-def _fulfilled(facts: Facts, asked: Conditions) -> set[str]:
+def _fulfilled(facts: WireFacts, asked: Conditions) -> set[str]:
     """Return the conditions of losses that an answer fulfils."""
     is_blocked = facts.block_reason is not None
     holds = {

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .account import Facts
+from msgspec.structs import replace as with_fields
+
 from .calls import NamedArguments, take_call
+from .detail import CallBegins, OpenCall
+from .fact import Call
+from .wire_facts import WireFacts
 
 
 def mended_thoughts(thoughts: str) -> str:
@@ -26,17 +30,15 @@ def mended_thoughts(thoughts: str) -> str:
     return "".join(line for number, line in enumerate(lines) if number not in stray)
 
 
-def mended_calls(facts: Facts) -> tuple[Facts, list[int]]:
+def mended_calls(wire: WireFacts) -> tuple[WireFacts, list[int]]:
     """Return the facts without the prefix ``default_api`` in names of tools, and without copies of
     a call under its id; and the index of each call that stays. The call has the signature of its
     copy if it has none.
     """
-    if not facts.calls or len(facts.marks) != len(facts.calls):
-        return facts, list(range(len(facts.calls)))
     calls: list[NamedArguments] = []
     marks: list[tuple[str | None, str | None]] = []
     numbers: list[int] = []
-    for number, ((name, arguments), mark) in enumerate(zip(facts.calls, facts.marks, strict=True)):
+    for number, ((name, arguments), mark) in enumerate(zip(wire.calls, wire.marks, strict=True)):
         call = name.removeprefix("default_api:").removeprefix("default_api."), arguments
         same_id = [at for at, (call_id, _) in enumerate(marks) if call_id and call_id == mark[0]]
         first = next((at for at in same_id if take_call([calls[at]], call)), None)
@@ -46,11 +48,17 @@ def mended_calls(facts: Facts) -> tuple[Facts, list[int]]:
             numbers.append(number)
         else:
             marks[first] = (mark[0], marks[first][1] or mark[1])
-    mended = replace(
-        facts,
-        calls=calls,
-        marks=marks,
-        places=[facts.places[number] for number in numbers] if facts.places else [],
-        signed_before=[facts.signed_before[n] for n in numbers] if facts.signed_before else [],
-    )
-    return mended, numbers
+    if calls == wire.calls:
+        return wire, numbers
+    facts = list(wire.facts)
+    for number, (name, _), (_, signature) in zip(numbers, calls, marks, strict=True):
+        for at in wire.spans[number]:
+            match facts[at]:
+                case CallBegins() as begins:
+                    facts[at] = with_fields(begins, name=name, signature=signature)
+                case OpenCall() as call_so_far:
+                    facts[at] = with_fields(call_so_far, name=name)
+                case Call() as whole:
+                    facts[at] = replace(whole, name=name)
+    gone = {at for n, span in enumerate(wire.spans) if n not in numbers for at in span}
+    return WireFacts([fact for at, fact in enumerate(facts) if at not in gone]), numbers

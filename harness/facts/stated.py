@@ -14,16 +14,18 @@ from itertools import pairwise
 
 from harness.stream.json_codec import Json, same_json
 
-from .account import Facts, arguments_of
-from .calls import named_arguments, take_call
+from .calls import arguments_of, named_arguments, take_call
 from .detail import Blocked, Counts, Detail, SharedId, StreamedCall, TwiceCalled, Unfinished
 from .fact import Call, Error, Fact, Restart, Text, Thought, Usage
 from .order import find_separators, leave_out, thought_parts
 from .transcript import Raised, Transcript
 from .view import View, counts_of
+from .wire_facts import WireFacts
 
 
-def stated_view(transcript: Transcript, wire: Facts | None = None, *, excused: bool = True) -> View:
+def stated_view(
+    transcript: Transcript, wire: WireFacts | None = None, *, excused: bool = True
+) -> View:
     """Return the view of a transcript. ``wire`` shows which calls and thoughts belong together; its
     white space between two parts of the thoughts is left out. ``excused``: every exception is an
     answer.
@@ -99,7 +101,7 @@ def _errors(transcript: Transcript, excused: bool, facts: Sequence[Fact]) -> lis
     return errors
 
 
-def _leave_out_separators(wire: Facts, facts: list[Fact]) -> None:
+def _leave_out_separators(wire: WireFacts, facts: list[Fact]) -> None:
     """Leave out the white space that an adapter puts between two parts of the thoughts."""
     pieces = [fact.text for fact in facts if isinstance(fact, Thought)]
     thoughts = "".join(pieces)
@@ -112,7 +114,7 @@ def _leave_out_separators(wire: Facts, facts: list[Fact]) -> None:
             facts[number] = Thought(piece)
 
 
-def _merge_calls(wire: Facts | None, facts: list[Fact], places: list[int]) -> None:
+def _merge_calls(wire: WireFacts | None, facts: list[Fact], places: list[int]) -> None:
     """Merge the statements about one call: its last state, at the place of the first one in the
     list, came with the last native event.
     """
@@ -148,7 +150,7 @@ def _merge_calls(wire: Facts | None, facts: list[Fact], places: list[int]) -> No
 
 
 def _divide_states(
-    wire: Facts | None, stated: dict[int, Call], states: list[list[int]]
+    wire: WireFacts | None, stated: dict[int, Call], states: list[list[int]]
 ) -> tuple[list[list[int]], str | None]:
     """Return the calls as the numbers of their statements, and the id of several calls, if there is
     one. Statements under one id are states of one call, unless the wire has each of them as a call.

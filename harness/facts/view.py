@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -80,6 +80,8 @@ class View:
         """The texts of warnings."""
         self.unreadable = [piece.text for piece in self.of(UnreadablePiece)]
         """The pieces that are not JSON."""
+        self.contents = Counter(part.kind for part in self.of(Content))
+        """The number of parts with media, with code, and about tools of the server."""
         self.open_call = OpenCall in self._kinds
         """Whether the last call never ended."""
         self.ended_well = GoodEnd in self._kinds
@@ -94,21 +96,6 @@ class View:
         """The name and the arguments of each call, with those so far of an open call at the end."""
         opened = [(call.name, call.arguments) for call in self.of(OpenCall)]
         return [*map(named_arguments, self.whole_calls), *opened]
-
-    @property
-    def media(self) -> int:
-        """The number of media parts."""
-        return sum(part.kind == "media" for part in self.of(Content))
-
-    @property
-    def code(self) -> int:
-        """The number of parts with code or its result."""
-        return sum(part.kind == "code" for part in self.of(Content))
-
-    @property
-    def server_tools(self) -> int:
-        """The number of parts about tools of the server."""
-        return sum(part.kind == "server_tools" for part in self.of(Content))
 
     @property
     def finish_event(self) -> Json:

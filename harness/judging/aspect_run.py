@@ -22,7 +22,6 @@ from harness.facts import (
     Transcript,
     error_finding,
     finish_class,
-    in_doubles,
 )
 from harness.facts.finding import NOT_REQUESTED, UNDECLARED
 from harness.pipeline.replay import cut_reads
@@ -428,14 +427,13 @@ def judge_history(
         judged = judged if _is_red(as_text, "text") else as_text
     # It need not send back the signatures of thoughts either.
     if first and not first.asks_thoughts and _is_red(judged, "other_signatures"):
-        asked = judge(dataclasses.replace(facts, signatures=facts.asked_signatures))
+        asked = judge(facts.without_unasked_signatures())
         if not _is_red(asked, "other_signatures"):
             unasked = Finding("other_signatures", "not_asked", "thoughts-not-requested")
             judged["other_signatures"] = asked.get("other_signatures", unasked)
     # Some languages have only doubles, which can't hold every integer of the wire.
-    calls = [(name, in_doubles(arguments)) for name, arguments in facts.calls]
-    if calls != facts.calls and _is_red(judged, "calls") and first and first.doubles:
-        rounded = dataclasses.replace(facts, calls=calls)
+    rounded = facts.in_doubles()
+    if rounded.calls != facts.calls and _is_red(judged, "calls") and first and first.doubles:
         in_its_language = judge(rounded, doubles=True)
         if in_its_language["calls"].verdict == "kept":
             judged = in_its_language

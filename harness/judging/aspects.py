@@ -18,13 +18,13 @@ from harness.facts import (
     DeclaredLoss,
     Entry,
     Fact,
-    Facts,
     Finding,
     Raw,
     Text,
     Thought,
     Transcript,
     View,
+    WireFacts,
     error_finding,
     judge_answer,
 )
@@ -282,13 +282,13 @@ def provider_of(exchange: Exchange, subject: Subject) -> Provider:
     return PROVIDERS[choose_provider(exchange, subject.options.provider)]
 
 
-def wire_facts(exchange: Exchange, subject: Subject) -> Facts:
+def wire_facts(exchange: Exchange, subject: Subject) -> WireFacts:
     """The facts that the oracle reads from the raw answer."""
     return provider_of(exchange, subject).facts(exchange, subject.options.tool_code)
 
 
 def judge_transcript(
-    wire: Facts, asked: Conditions, transcript: Transcript
+    wire: WireFacts, asked: Conditions, transcript: Transcript
 ) -> dict[Aspect, Finding]:
     """The verdicts of a transcript. If the adapter may ask again, only the part before the second
     request is judged.
@@ -328,7 +328,6 @@ def conditions_of(
     return Conditions(
         exchange.end,
         reading.interrupted,
-        reading.readable,
         reading.provider.program,
         unasked,
         reading.tools if facts.blocks else frozenset(),

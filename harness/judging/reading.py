@@ -13,12 +13,11 @@ from typing import Final
 from msgspec.structs import replace as with_fields
 
 from harness.adapters import RunOptions
-from harness.facts import Facts
+from harness.facts import WireFacts
 from harness.pipeline.replay import Trace, choose_provider, frames_of
 from harness.providers import (
     GENERATE_CONTENT,
     PROVIDERS,
-    Answer,
     Normalizer,
     Provider,
     declared_tools,
@@ -72,7 +71,7 @@ class Reading:
         vars(self).pop("frames", None)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> WireFacts:
         """The facts of the whole body, in which a call in ``<tool_code>`` is kept as a call and as
         text.
         """
@@ -80,18 +79,8 @@ class Reading:
         replayed = trace.answer if trace and not self.exchange.header("content-encoding") else None
         if trace and replayed and not replayed.tool_code:
             return provider.facts_of(trace.steps, with_fields(replayed, tool_code=self._tool_code))
-        return self._read(self.body, self._normalizer)
-
-    @cached_property
-    def readable(self) -> Facts | None:
-        """The facts before the first unreadable piece; None if there is none."""
-        if not self.facts.unreadable or self.provider.program:
-            return None
-        body = self.body
-        if (place := self.facts.unreadable_at) is None:
-            first = self.facts.unreadable[0]
-            place = max(body.find(first.encode("utf-8", "surrogateescape")), 0)
-        return self._read(body[: body.rfind(b"\n", 0, place) + 1])
+        answer = self.provider.answer(self.exchange, None, self._tool_code)
+        return provider.read_facts(self.body, answer, self.exchange.end, self._normalizer)
 
     @cached_property
     def unread(self) -> list[str]:
@@ -143,7 +132,3 @@ class Reading:
     def _normalizer(self) -> Normalizer:
         """The reader of the whole body, if no adapter of ours has run."""
         return self.provider.normalizer(self.provider.answer(self.exchange, None, False))
-
-    def _read(self, body: bytes, normalizer: Normalizer | None = None) -> Facts:
-        answer: Answer = self.provider.answer(self.exchange, None, self._tool_code)
-        return self.provider.read_facts(body, answer, self.exchange.end, normalizer)

@@ -203,7 +203,8 @@ def _is_open(rest: Reading) -> bool:
     an error.
     """
     facts = rest.facts
-    return bool(facts.errors or facts.text or facts.thoughts or facts.calls or facts.media)
+    media = facts.contents["media"]
+    return bool(facts.errors or facts.text or facts.thoughts or facts.calls or media)
 
 
 def _split(entries: Sequence[Entry]) -> tuple[list[list[Entry]], list[Entry]]:

@@ -1,13 +1,31 @@
-"""The reader of facts: makes the account of an answer from the events of its wire."""
+"""The reader of facts: makes the list of facts of an answer from the events of its wire."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from harness.facts import CONTINUATION, Facts, Run, arguments_of
+from harness.facts import CONTINUATION, Fact, WireFacts, arguments_of, is_malformed
+from harness.facts import fact as stated
+from harness.facts.detail import (
+    Billing,
+    CallBegins,
+    CallPiece,
+    Content,
+    Counts,
+    ErrorWords,
+    Fields,
+    FinishMessage,
+    GoodEnd,
+    InvalidCall,
+    Opaque,
+    OpenCall,
+    PartBegins,
+    Signature,
+    UnreadablePiece,
+)
 from harness.stream.events import (
     Annotation,
     CallEnd,
@@ -49,33 +67,43 @@ _COUNTS: Final = {
 """A count of `Usage` → its name."""
 
 
-def note_counts(facts: Facts, usage: Usage) -> None:
-    """Note the counts of an event."""
-    for field, name in _COUNTS.items():
-        if (count := getattr(usage, field)) is not None:
-            facts.usage[name] = count
+def counts_in(usage: Usage) -> dict[str, int]:
+    """Return the counts of an event by their names."""
+    counts = ((name, getattr(usage, field)) for field, name in _COUNTS.items())
+    return {name: count for name, count in counts if count is not None}
 
 
 class EventFacts:
-    """Reads the facts of one answer. The subclass of a wire reads the objects that events pass on.
+    """Reads the facts of one answer, as a list in the order of the wire. The subclass of a wire
+    reads the objects that events pass on.
 
     A last call that has no end is open. The arguments of an open call are those so far.
     """
 
+    signed_calls = False
+    """Whether the signatures before a call must be sent back before it."""
+    placed_signatures = False
+    """Whether the place of a thought's signature in the text matters."""
+    covering_signatures = False
+    """Whether a thought's signature covers its text."""
+
     def __init__(self, answer: Answer) -> None:
-        self.facts = Facts()
+        self.facts: list[Fact] = []
         self._answer = answer
         self._open = 0
         """The number of the open call; 0 if none is open."""
-        self._call_at = 0
-        """The place of the latest call in the order."""
+        self._call = CallBegins(None, "", None)
+        """The latest call."""
+        self._is_open = False
+        """Whether a call was still open when the answer ended."""
         self._arguments: list[str] = []
         """The pieces of the JSON text of the arguments of the open call."""
-        self._part: int | None = None
-        """The number of characters of thoughts before the latest part; None if a wire has no parts
-        of thoughts.
-        """
-        self._offset = 0
+        self._part_begins = False
+        """Whether the next thought begins a part."""
+        self._names: set[str] = set()
+        """The names of fields that are noted."""
+        self._ends: str | None = None
+        """The last finish reason."""
         self._is_text = False
         """Whether the events are those of a text that is not JSON, which is noted as a whole."""
         self._reads: dict[type[Event], Callable[[Any], None]] = {
@@ -101,22 +129,36 @@ class EventFacts:
     def feed(self, frame: Frame, events: Iterable[Event]) -> None:
         """Read the events of a frame."""
         text = frame.text
-        self._is_text, self._offset = text is not None, frame.offset
+        self._is_text = text is not None
         if text is not None and text.strip() not in ("", "[DONE]"):
             self._note_unreadable(text)
         self._read(events)
 
-    def close(self, events: Iterable[Event]) -> Facts:
+    def close(self, events: Iterable[Event]) -> WireFacts:
         """Read the events of the end; returns the facts of the whole answer."""
-        facts, was_open = self.facts, bool(self._open)
         self._is_text = True
+        self._is_open = self._open > 0
         self._read(events)
-        facts.open_call = was_open or bool(self._open)
-        self._show_call()
-        if self._answer.failed:
-            facts.at_error = Facts()  # the status came before the body
-        facts.ended_well = not (facts.finish in (None, *CONTINUATION) or facts.is_malformed)
-        return facts
+        self._note_open()
+        self._note_end()
+        if self._answer.failed:  # the status came before the body
+            errors = [fact for fact in self.facts if isinstance(fact, stated.Error)]
+            self.facts = [*errors[:1], *(f for f in self.facts if f not in errors[:1])]
+        if self._ended_well():
+            self.facts.append(GoodEnd())
+        return WireFacts(self.facts)
+
+    def _note_end(self) -> None:
+        """Note the facts that are complete only at the end."""
+
+    def _ended_well(self) -> bool:
+        """Return whether the answer reports its end, and reports no failure, no continuation and no
+        malformed call.
+        """
+        kinds = {type(fact) for fact in self.facts}
+        without_call = kinds.isdisjoint((CallBegins, InvalidCall)) and is_malformed(self._ends)
+        unfit = self._ends in (None, *CONTINUATION) or InvalidCall in kinds or without_call
+        return not unfit
 
     def _read(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -128,84 +170,89 @@ class EventFacts:
 
     def _text(self, event: Text) -> None:
         if event.text:
-            self.facts.order.append(Run("text", len(event.text)))
-            self.facts.add_text(event.text)
+            self.facts.append(stated.Text(event.text))
 
     def _reasoning(self, event: Reasoning) -> None:
+        signature = event.signature
+        if self._part_begins and (event.text or signature is not None):
+            self._part_begins = False
+            self.facts.append(PartBegins())
         if event.text:
-            begins = self._part == len(self.facts.thoughts)
-            self.facts.order.append(Run("thought", len(event.text), begins=begins))
-            self.facts.add_thought(event.text)
-        if event.signature is not None:
-            self.facts.signatures.append(("thought", event.signature))
+            self.facts.append(stated.Thought(event.text))
+        if signature is not None:
+            placed, covers = self.placed_signatures, self.covering_signatures
+            self.facts.append(Signature("thought", signature, placed, covers))
 
     def _call_start(self, event: CallStart) -> None:
-        facts = self.facts
         self._open = event.call
         self._arguments.clear()
-        facts.calls.append((event.name, {}))
-        facts.marks.append((event.id or None, event.signature))
-        facts.places.append(len(facts.text))
-        self._call_at = len(facts.order)
-        facts.order.append(Run("call"))
+        self._call = CallBegins(event.id or None, event.name, event.signature, self.signed_calls)
+        self.facts.append(self._call)
 
     def _call_text(self, event: CallText) -> None:
         self._arguments.append(event.text)
-        self.facts.pieces.append(event.text)
+        self.facts.append(CallPiece(event.text))
 
     def _call_end(self, event: CallEnd) -> None:
+        call, arguments = self._call, event.arguments
         if event.call == self._open:
             self._open = 0
-            self.facts.calls[-1] = (self.facts.calls[-1][0], event.arguments)
+            whole = stated.Call(call.id, call.name, arguments)
+            self.facts.append(OpenCall(call.name, arguments) if self._is_open else whole)
 
     def _call_invalid(self, event: CallInvalid) -> None:
-        if event.call != self._open:
-            return  # of another candidate
-        facts = self.facts
-        self._open = 0
-        facts.invalid_calls.append((facts.calls[-1][0], event.text))
-        for entries in (facts.calls, facts.marks, facts.places):
-            entries.pop()
-        del facts.order[self._call_at]
+        if event.call == self._open:  # else it is of another candidate
+            self._open = 0
+            self.facts.append(InvalidCall(self._call.name, event.text))
 
-    def _show_call(self) -> None:
-        """Set the arguments of the open call to those so far."""
+    def _note_open(self) -> None:
+        """Note the open call with the arguments so far, if there is one."""
+        if self._open:
+            self.facts.append(OpenCall(self._call.name, self._arguments_so_far()))
+
+    def _arguments_so_far(self) -> Json:
         text = "".join(self._arguments)
-        if self._open and text.strip():
-            self.facts.calls[-1] = (self.facts.calls[-1][0], arguments_of(text))
+        return arguments_of(text) if text.strip() else {}
 
     def _code(self, event: Code | CodeResult) -> None:
-        self.facts.code += 1
+        self.facts.append(Content("code"))
 
     def _server_tool(self, event: ServerCall | ServerResult) -> None:
-        self.facts.server_tools += 1
+        self.facts.append(Content("server_tools"))
 
     # ---------------------------------------------------------------- beside the content
+
+    def _note_names(self, names: Iterable[str]) -> None:
+        """Note the names of fields that no other fact covers."""
+        if new := frozenset(names) - self._names:
+            self._names |= new
+            self.facts.append(Fields(new))
 
     def _start(self, event: Start) -> None:
         named = {"modelVersion": event.model, "responseId": event.id}
         if event.model is self._answer.model:  # the request names it, not the wire
             del named["modelVersion"]
-        self.facts.others |= present(named, set())
+        self._note_names(present(named, set()))
 
     def _metadata(self, event: Metadata) -> None:
-        self.facts.others.add(_NAMES.get(event.name) or camel(event.name))
+        self._note_names([_NAMES.get(event.name) or camel(event.name)])
 
     def _annotation(self, event: Annotation) -> None:
         named = (name for name, value in event.raw.items() if not is_empty(value))
-        self.facts.others |= {camel(name) for name in named}
+        self._note_names(camel(name) for name in named)
 
     def _note_logprobs(self, tokens: Json) -> None:
         """Note the log probabilities of tokens, as OpenAI writes them."""
         for token in objects_in(tokens):
             if type(value := token.get("logprob")) in (int, float):
-                self.facts.add_opaque("logprobs", str(value))
+                self.facts += opaque_values("logprobs", str(value))
 
     def _usage(self, event: Usage) -> None:
-        note_counts(self.facts, event)
+        self.facts.append(Counts(counts_in(event)))
 
     def _finish(self, event: Finish) -> None:
-        self.facts.finish, self.facts.finish_message = event.raw, event.message
+        self._ends = event.raw
+        self.facts += (stated.Finish(event.raw), FinishMessage(event.message))
 
     def _error(self, event: Error) -> None:
         document = event.raw
@@ -216,9 +263,8 @@ class EventFacts:
             error = self._error_in(document)
         elif not self._is_text:
             self._note_value(document)
-        self.facts.open_call = bool(self._open)
-        self._show_call()
-        note_error(self.facts, error, self._answer.status)
+        self._note_open()
+        self.facts += error_facts(error, self._answer.status)
 
     def _error_in(self, message: dict[str, Json]) -> Json:
         """Return the error in a message that reports one."""
@@ -232,9 +278,9 @@ class EventFacts:
         if not isinstance(raw, dict):
             self._note_value(raw)
         elif event.where.startswith("field "):
-            self.facts.others |= {camel(name) for name in raw}
+            self._note_names(camel(name) for name in raw)
         else:
-            self.facts.others |= names_in(raw)
+            self._note_names(names_in(raw))
 
     def _note_value(self, value: Json) -> None:
         """Note a JSON value that is no message."""
@@ -245,14 +291,25 @@ class EventFacts:
             self._note_unreadable(json.dumps(value))
 
     def _note_unreadable(self, text: str) -> None:
-        if not self.facts.unreadable:
-            self.facts.unreadable_at = self._offset
-        self.facts.unreadable.append(text)
+        self.facts.append(UnreadablePiece(text))
 
 
-def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
-    """Note an error: its number, its message and its words. An HTTP status that reports a failure
-    has priority over the number. Values of other types are not facts.
+def opaque_values(aspect: str, *values: Json) -> Iterator[Opaque]:
+    """Yield the values of an aspect that are non-blank strings, if there are some."""
+    texts = [value for value in values if isinstance(value, str) and value.strip()]
+    if texts:
+        yield Opaque(aspect, tuple(texts))
+
+
+def billing_fact(name: str, word: Json) -> Iterator[Billing]:
+    """Yield how the answer is billed, such as a service tier, if the wire says so."""
+    if isinstance(word, str) and word and "unspecified" not in word.lower():
+        yield Billing(name, word)
+
+
+def error_facts(error: Json, http_status: int = 200) -> tuple[ErrorWords, stated.Error]:
+    """Return the words and the number with the message of an error. An HTTP status that reports a
+    failure has priority over the number. Values of other types are not facts.
     """
     given = error if isinstance(error, dict) else {"message": error}
     own = {name: value for name, value in given.items() if type(value) in (str, int)}
@@ -263,13 +320,14 @@ def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
     failed = [http_status] if http_status >= 300 else []
     message = message if isinstance(message, str) else ""
     words = (*failed, code, status, kind, message)
-    facts.error_words += [str(word) for word in words if word not in (None, "", 0)]
-    facts.add_error(failed[0] if failed else number, message)
+    said = ErrorWords(tuple(str(word) for word in words if word not in (None, "", 0)))
+    return said, stated.Error(failed[0] if failed else number, message)
 
 
-def note_exit(facts: Facts, exit_code: str, stderr: str) -> None:
-    """Note the error of a program whose exit code alone reports its failure; ``stderr`` may be
+def exit_facts(exit_code: str, stderr: str) -> tuple[ErrorWords, stated.Error]:
+    """Return the error of a program whose exit code alone reports its failure; ``stderr`` may be
     empty.
     """
-    facts.error_words += filter(None, [exit_code, stderr])
-    facts.add_error(None, ": ".join(filter(None, [f"exit code {exit_code}", stderr])))
+    said = filter(None, [f"exit code {exit_code}", stderr])
+    words = ErrorWords(tuple(filter(None, [exit_code, stderr])))
+    return words, stated.Error(None, ": ".join(said))

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace as with_fields
 
-from harness.facts import Facts
+from harness.facts import WireFacts
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import INTERRUPTED, End, Event
 from harness.stream.exchange import Exchange, Request
@@ -96,7 +96,7 @@ class FactsReader(Protocol):
     def feed(self, frame: Frame, events: Iterable[Event]) -> None:
         """Read the events that this frame completes."""
 
-    def close(self, events: Iterable[Event]) -> Facts:
+    def close(self, events: Iterable[Event]) -> WireFacts:
         """Read the events of the end; returns the facts of the whole answer."""
 
 
@@ -377,8 +377,8 @@ class Provider:
             asked=exchange.request.body if exchange.request else b"",
         )
 
-    def facts(self, exchange: Exchange, tool_code: bool | None = None) -> Facts:
-        """Return the account of an exchange. A damaged compressed body ends at the damage, as a cut
+    def facts(self, exchange: Exchange, tool_code: bool | None = None) -> WireFacts:
+        """Return the facts of an exchange. A damaged compressed body ends at the damage, as a cut
         body does. A body that can't be unpacked at all is read unchanged.
         """
         body, fault = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
@@ -387,8 +387,8 @@ class Provider:
 
     def read_facts(
         self, body: bytes, answer: Answer, end: End, normalizer: Normalizer | None = None
-    ) -> Facts:
-        """Return the account of a whole body, after content decoding, which this normalizer, or a
+    ) -> WireFacts:
+        """Return the facts of a whole body, after content decoding, which this normalizer, or a
         new one, reads.
         """
         return self.facts_of(self.steps(body, answer, end, normalizer), answer)
@@ -405,8 +405,8 @@ class Provider:
             yield frame, normalizer.feed(frame)
         yield None, normalizer.close(end)
 
-    def facts_of(self, steps: Iterable[Step], answer: Answer) -> Facts:
-        """Return the account of an answer from its frames with their events."""
+    def facts_of(self, steps: Iterable[Step], answer: Answer) -> WireFacts:
+        """Return the facts of an answer from its frames with their events."""
         reader = self.facts_reader(answer)
         last: Iterable[Event] = ()
         for frame, events in steps:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from harness.facts import Fact, Facts, Raw
+from harness.facts import Fact, Raw
 from harness.facts.detail import (
     Content,
     Counts,
@@ -66,7 +66,8 @@ def read_raw_part(raw: Json) -> Iterator[Fact]:
         case {"type": str()}:
             yield from _read_typed_part(raw)
         case {}:
-            yield from _parts(read_messages([{"candidates": [{"content": {"parts": [raw]}}]}]))
+            message = {"candidates": [{"content": {"parts": [raw]}}]}
+            yield from _parts(read_messages([message]).facts)
         case str():
             yield UnreadablePiece(raw)
         case _:
@@ -78,11 +79,11 @@ def _read_typed_part(raw: dict[str, Json]) -> Iterator[Fact]:
     """Yield the facts of an item of the Responses API, a step of the Interactions API or a block of
     the Messages API.
     """
-    from .anthropic.facts import gather_block
-    from .interactions.facts import gather_step
-    from .openai.facts import is_item, read_item
+    from .anthropic.facts import block_facts
+    from .interactions.facts import step_facts
+    from .openai.facts import is_item, item_facts
 
-    readers = [read_item] if is_item(raw) else [gather_step, gather_block]
+    readers = [item_facts] if is_item(raw) else [step_facts, block_facts]
     for read in readers:
         yield from _parts(read(raw))
 
@@ -94,48 +95,32 @@ def read_tool_result(event: Mapping[str, Json]) -> Iterator[Fact]:
     yield Result.of(has_failed, event.get("response"))
 
 
-def _parts(account: Facts) -> Iterator[Fact]:
-    yield from [Content("media")] * account.media
-    yield from [Content("code")] * account.code
-    yield from [Content("server_tools")] * account.server_tools
-    yield from (Signature(kind, value) for kind, value in account.signatures)
+def _parts(facts: Iterable[Fact]) -> Iterator[Fact]:
+    return (fact for fact in facts if isinstance(fact, Content | Signature))
 
 
 def _counted(raw: dict[str, Json]) -> dict[str, int]:
-    """Return the counts in the wire's own object."""
-    counts = Facts()
-    if raw:
-        _counter_of(raw)(counts, raw)
-    return counts.usage
-
-
-def _counter_of(raw: dict[str, Json]) -> Callable[[Facts, dict[str, Json]], object]:
-    """Return the reader of the counts of the wire that has these names. A wire is imported when it
-    is first read.
+    """Return the counts in the wire's own object, of the wire that has these names. A wire is
+    imported when it is first read.
     """
     if "prompt_tokens" in raw or "completion_tokens" in raw:
         from .openai_compat.facts import count_chat
 
-        return count_chat
+        return count_chat(raw)
     if "input_tokens" in raw and raw.keys().isdisjoint(_NOT_OF_MESSAGES):
         from .anthropic.facts import count_messages
 
-        return count_messages
+        return count_messages(raw)
     if "input_tokens_details" in raw or "output_tokens_details" in raw:
         from .openai.facts import count_responses
 
-        return count_responses
+        return count_responses(raw)
     if "total_input_tokens" in raw or "total_output_tokens" in raw:
         from .interactions.facts import count_interactions
 
-        return count_interactions
-    return _count_others
-
-
-def _count_others(counts: Facts, raw: dict[str, Json]) -> None:
-    """Read the counts of a program, and of generateContent."""
+        return count_interactions(raw)
     if "models" in raw or "total_tokens" in raw:
         from .gemini_cli.facts import count_stats
 
-        count_stats(counts, raw)
-    count_gemini(counts, raw)
+        return count_stats(raw) | count_gemini(raw)
+    return count_gemini(raw)

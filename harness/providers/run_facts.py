@@ -1,33 +1,27 @@
-"""The common part of the readers of facts of programs: text, calls, the exit, and lines that are no
+"""The common part of the readers of facts of programs: text, the exit, and lines that are no
 messages.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
 
-from harness.facts import Facts
-from harness.stream.events import CallStart, Error, Event, Notice, Text, ToolResult, Unknown
+from harness.stream.events import Error, Notice, Text, ToolResult, Unknown
 
-from .event_facts import EventFacts, note_exit
+from .event_facts import EventFacts, exit_facts
 from .provider import Answer
 
 
 class RunFacts(EventFacts):
-    """One run: see `harness.providers.provider.FactsReader`. The order of its text and its calls
-    is none of its facts: a run tells each turn as a whole.
-    """
+    """One run: see `harness.providers.provider.FactsReader`."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._ended_well = False
+        self._is_success = False
         self._reads |= {Notice: self._notice, ToolResult: self._tool_result}
 
-    def close(self, events: Iterable[Event]) -> Facts:
-        facts = super().close(events)
-        facts.ended_well = self._ended_well
-        return facts
+    def _ended_well(self) -> bool:
+        return self._is_success
 
     @abstractmethod
     def _notice(self, event: Notice) -> None:
@@ -39,16 +33,11 @@ class RunFacts(EventFacts):
 
     def _text(self, event: Text) -> None:
         if not event.role:
-            self.facts.add_text(event.text)
-
-    def _call_start(self, event: CallStart) -> None:
-        self._open = event.call
-        self.facts.calls.append((event.name, {}))
-        self.facts.marks.append((event.id, None))
+            super()._text(event)
 
     def _error(self, event: Error) -> None:
         if isinstance(event.raw, dict) and "exit_code" in event.raw:
-            note_exit(self.facts, str(event.raw["exit_code"]), str(event.raw["stderr"]))
+            self.facts += exit_facts(str(event.raw["exit_code"]), str(event.raw["stderr"]))
         else:
             super()._error(event)
 

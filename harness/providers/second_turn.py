@@ -23,11 +23,11 @@ from msgspec.structs import replace as with_fields
 
 from harness.facts import (
     AspectVerdict,
-    Facts,
     Finding,
     NamedArguments,
     NativeSearch,
     Place,
+    WireFacts,
     arguments_of,
     call_value,
     in_doubles,
@@ -80,7 +80,7 @@ def result_with_image(number: int) -> tuple[str, bytes]:
 
 
 def judge_second_turn(
-    answer: Facts,
+    answer: WireFacts,
     prompt: Prompt,
     body: Json,
     rules: HistoryRules,
@@ -128,12 +128,12 @@ def judge_second_turn(
     if exact is None and _calls(mended.calls, returned.calls, ordered=True) is KEPT:
         given = [given[number] for number in numbers] if given else ()
         answer = mended
+    text, calls = answer.text, answer.calls
     if answer.calls_in_text:  # the adapter sends each back as text or as a call, as it has read it
         text, calls = _read_blocks(answer, returned.calls)
         same_order = len(calls) == len(answer.calls)
-        answer = replace(answer, text=text, calls=calls)
-    if answer.calls or returned.calls or (exact is not None and returned.results):
-        put("calls", _calls(answer.calls, returned.calls, same_order))
+    if calls or returned.calls or (exact is not None and returned.results):
+        put("calls", _calls(calls, returned.calls, same_order))
     kept = "calls" in findings and findings["calls"].verdict == "kept"
     aligned = kept and same_order
     if aligned:
@@ -157,14 +157,14 @@ def judge_second_turn(
             value for value in dict.fromkeys(server_tools) if value not in returned.server_tools
         ]
         put("server_tools", _found("lost", "tool-not-sent", lost[0]) if lost else KEPT)
-    if answer.text:
-        put("text", _text(answer, returned, aligned and ordered))
+    if text:
+        put("text", _text(answer, text, returned, aligned and ordered))
         if answer.tagged and answer.tagged in _own_texts(body):
             put("text", KEPT)
     return findings
 
 
-def _read_blocks(answer: Facts, sent: list[NamedArguments]) -> tuple[str, list[NamedArguments]]:
+def _read_blocks(answer: WireFacts, sent: list[NamedArguments]) -> tuple[str, list[NamedArguments]]:
     """Return the text and the calls that must be sent back: a ``<tool_code>`` block counts as a
     call if such a call is sent, else as text.
     """
@@ -184,7 +184,7 @@ def _read_blocks(answer: Facts, sent: list[NamedArguments]) -> tuple[str, list[N
 
 
 def _judge_stored(
-    answer: Facts, prompt: Prompt, body: Json, given: Sequence[bool]
+    answer: WireFacts, prompt: Prompt, body: Json, given: Sequence[bool]
 ) -> dict[SecondTurnAspect, Finding]:
     """Return the verdicts of a request whose answer is on the server: each call has its result."""
     returned = gather_messages_sent(prompt.messages, whole=True)
@@ -252,7 +252,7 @@ def _opened(text: str) -> Json:
     return value
 
 
-def _ids(answer: Facts, returned: Returned, by_id: bool, *, exact: bool) -> Finding:
+def _ids(answer: WireFacts, returned: Returned, by_id: bool, *, exact: bool) -> Finding:
     """Judge the ids: an id of the wire must be sent back unchanged. If the wire repeats an id, one
     call must have it, and others may have a new one. Any other id must be the same at call and
     result.
@@ -274,7 +274,7 @@ def _ids(answer: Facts, returned: Returned, by_id: bool, *, exact: bool) -> Find
     return KEPT
 
 
-def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> Finding:
+def _results(answer: WireFacts, returned: Returned, given: Sequence[bool]) -> Finding:
     names = [name for name, _ in returned.calls]
     answered = [result.name for result in returned.results]
     if answered == names:
@@ -286,7 +286,7 @@ def _results(answer: Facts, returned: Returned, given: Sequence[bool]) -> Findin
     return _found("lost" if len(answered) < len(names) else "wrong", "results", names, answered)
 
 
-def _result_texts(answer: Facts, returned: Returned, given: Sequence[bool]) -> Finding:
+def _result_texts(answer: WireFacts, returned: Returned, given: Sequence[bool]) -> Finding:
     """Judge the texts of results: each result that was given must have its own text. Equal calls
     under one id may share one, because an adapter can't tell them apart.
     """
@@ -356,7 +356,7 @@ def _signatures(
 
 
 def _other_signatures(
-    answer: Facts,
+    answer: WireFacts,
     asked: list[str],
     returned: Returned,
     neutral: frozenset[str],
@@ -389,7 +389,7 @@ def _other_signatures(
 
 
 def _places_of_signatures(
-    answer: Facts, wanted: Counter[str], thoughts: list[str], returned: Returned
+    answer: WireFacts, wanted: Counter[str], thoughts: list[str], returned: Returned
 ) -> Finding:
     """Judge the places of the signatures that are ``wanted``, all of which are sent, between the
     calls, and the places of those of ``thoughts`` in the text.
@@ -411,14 +411,14 @@ def _places_of_signatures(
     return KEPT
 
 
-def _text(answer: Facts, returned: Returned, aligned: bool) -> Finding:
-    if returned.text != answer.text:
-        if answer.text in returned.text:
-            return _found("wrong", "more-text", answer.text, returned.text)
-        characters = iter(answer.text)
+def _text(answer: WireFacts, text: str, returned: Returned, aligned: bool) -> Finding:
+    if returned.text != text:
+        if text in returned.text:
+            return _found("wrong", "more-text", text, returned.text)
+        characters = iter(text)
         part = all(character in characters for character in returned.text)
-        return _found("lost" if part else "wrong", "sent-text", answer.text, returned.text)
-    if aligned and returned.places != answer.places:
+        return _found("lost" if part else "wrong", "sent-text", text, returned.text)
+    if aligned and returned.places != answer.call_places:
         return _beyond_call(answer, returned)
     return KEPT
 
@@ -431,9 +431,9 @@ def _own_texts(request: dict[str, Json]) -> list[Json]:
     return [message.get("content") for message in messages if message.get("role") == "assistant"]
 
 
-def _beyond_call(answer: Facts, returned: Returned) -> Finding:
+def _beyond_call(answer: WireFacts, returned: Returned) -> Finding:
     """Return the finding of a text that is sent back on the other side of a call."""
-    pairs = enumerate(zip(answer.places, returned.places, strict=True), 1)
+    pairs = enumerate(zip(answer.call_places, returned.places, strict=True), 1)
     number, (there, here) = next((at, pair) for at, pair in pairs if pair[0] != pair[1])
     name, _ = answer.calls[number - 1]
     wire = {"text": answer.text[min(there, here) : max(there, here)], "call": name}
@@ -441,7 +441,7 @@ def _beyond_call(answer: Facts, returned: Returned) -> Finding:
     return with_fields(finding, remark="after" if here < there else "before")
 
 
-def _in_one_alphabet(answer: Facts, returned: Returned) -> tuple[Facts, Returned]:
+def _in_one_alphabet(answer: WireFacts, returned: Returned) -> tuple[WireFacts, Returned]:
     """Return both with their signatures in one alphabet of base64, in which equal bytes are equal
     text.
     """
@@ -449,14 +449,10 @@ def _in_one_alphabet(answer: Facts, returned: Returned) -> tuple[Facts, Returned
     def plain(signature: str | None) -> str | None:
         return plain_base64(signature) if signature else None
 
-    marks = [(call_id, plain(signature)) for call_id, signature in answer.marks]
-    signatures = [(kind, plain_base64(value)) for kind, value in answer.signatures]
-    first = {
-        plain_base64(again): plain_base64(value)
-        for again, value in answer.repeated_signatures.items()
-    }
+    answer = answer.with_signatures(plain_base64)
+    first = answer.repeated_signatures
     others = [plain_base64(value) for value in returned.other_signatures]
     others = [first.get(value, value) for value in others]
-    return replace(answer, marks=marks, signatures=signatures), replace(
+    return answer, replace(
         returned, signatures=[*map(plain, returned.signatures)], other_signatures=others
     )

@@ -12,9 +12,9 @@ from functools import partial
 from random import Random  # noqa: TID251  # seeded, so that equal seeds give equal bodies
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import Any, Final, Never
+from typing import Any, Final, Never, TypeVar
 
-from harness.facts import Facts, Run
+from harness.facts import Run, WireFacts
 from harness.providers.provider import Answer, Provider
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import End
@@ -23,9 +23,12 @@ from harness.stream.framing import MAX_FRAME
 
 from .bodies import body_of_messages, changed, messages_of
 
-SecondReader = Callable[[bytes, Answer, End], Facts]
-"""Reads the facts of a whole body, independently of the framer and the normalizer."""
+SecondReader = Callable[[bytes, Answer, End], dict[str, Any]]
+"""Reads a whole body, independently of the framer and the normalizer. Returns the name of an
+attribute of `WireFacts` → its value; the value of ``until_the_end`` is such a mapping too.
+"""
 
+Kind = TypeVar("Kind")
 SECONDS: Final = 10.0
 """The time that a reader has for one body."""
 _SHOWN: Final = 500
@@ -43,7 +46,7 @@ class Difference:
     place: str
     """The name of the answer."""
     facts: dict[str, tuple[Any, Any]]
-    """The field of `Facts` → the value of the provider, and that of the second reader."""
+    """The name → the value of the provider, and that of the second reader."""
     body: bytes
     """The body, perhaps changed."""
 
@@ -68,16 +71,18 @@ def compare_readers(
     for place, exchange, body in bodies_of(provider, answers, changes, seed):
         answer = provider.answer(exchange, None, None)
         at = f"of {provider.name}, for {place}"
-        ours, theirs = (
-            _read(partial(read, body, answer, exchange.end), seconds, f"{name} {at}", body)
-            for name, read in (("reader", provider.read_facts), ("second reader", second))
-        )
+        read = partial(provider.read_facts, body, answer, exchange.end)
+        ours = _read(read, WireFacts, seconds, f"reader {at}", body)
+        read_again = partial(second, body, answer, exchange.end)
+        theirs = _read(read_again, dict, seconds, f"second reader {at}", body)
         if differing := dict(_differences(ours, theirs)):
             found.append(Difference(place, differing, body))
     return found
 
 
-def _read(read: Callable[[], object], seconds: float, name: str, body: bytes) -> Facts:
+def _read(
+    read: Callable[[], object], kind: type[Kind], seconds: float, name: str, body: bytes
+) -> Kind:
     """Return the facts of a body. Each fault of a reader is one error."""
     try:
         with _time_limit(seconds):
@@ -88,9 +93,9 @@ def _read(read: Callable[[], object], seconds: float, name: str, body: bytes) ->
         place = traceback.extract_tb(error.__traceback__)[-1]
         fault = f"raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
     else:
-        if isinstance(facts, Facts):
+        if isinstance(facts, kind):
             return facts
-        fault = f"returned {type(facts).__name__} instead of Facts"
+        fault = f"returned {type(facts).__name__} instead of {kind.__name__}"
     raise ReaderError(f"the {name}: {fault}; the body begins {body[:_SHOWN]!r}")
 
 
@@ -142,28 +147,22 @@ def body_of(exchange: Exchange) -> bytes:
     return unpack_before_fault(exchange.body, exchange.header("content-encoding"))[0]
 
 
-def _differences(one: Facts, two: Facts, place: str = "") -> Iterator[tuple[str, tuple[Any, Any]]]:
-    for name, value in vars(one).items():
-        other = vars(two)[name]
-        if isinstance(value, Facts) and isinstance(other, Facts):
-            yield from _differences(value, other, f"{place}{name}.")
-        elif name == "unreadable":
-            if _words(value) != _words(other):
-                yield place + name, (value, other)
-        elif name == "opaque":
-            if _sorted(value) != _sorted(other):
-                yield place + name, (value, other)
-        elif name == "order":  # a run without characters has no place
-            runs = [_merged(value), _merged(other)]
-            if runs[0] != runs[1]:
-                yield place + name, (runs[0], runs[1])
-        elif name != "unreadable_at" and value != other:
+def _differences(
+    ours: WireFacts, theirs: dict[str, Any], place: str = ""
+) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    for name, other in theirs.items():
+        value = getattr(ours, name)
+        if name == "until_the_end":
+            yield from _differences(value(), other, f"{place}{name}.")
+            continue
+        plain = _PLAIN.get(name, lambda value: value)
+        if plain(value) != plain(other):
             yield place + name, (value, other)
 
 
 def _merged(order: list[Run]) -> list[Run]:
     """Return the runs with characters, in which the pieces of a part are one run: a reader that
-    looks for tags gives other pieces than the wire.
+    looks for tags gives other pieces than the wire. The first thought begins a part.
     """
     merged: list[Run] = []
     for run in order:
@@ -171,8 +170,14 @@ def _merged(order: list[Run]) -> list[Run]:
         if before and run.size and run.kind == before.kind and not run.begins:
             merged[-1] = before._replace(size=before.size + run.size)
         elif run.size or run.kind == "call":
-            merged.append(run._replace(pieces=1))
+            begins = run.begins and any(before.kind == "thought" for before in merged)
+            merged.append(run._replace(pieces=1, begins=begins))
     return merged
+
+
+def _calls_first(signatures: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the signatures of calls before the others, as one reader may find them."""
+    return sorted(signatures, key=lambda signature: signature[0] != "call")
 
 
 def _sorted(opaque: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -187,3 +192,12 @@ def _words(texts: list[str]) -> list[str]:
     text = "\n".join(text.removeprefix("data:") for text in texts)
     plain = text.encode("ascii", "backslashreplace").decode()
     return re.sub(r"\\+(?:x|udc)..", "?", plain).split()
+
+
+_PLAIN: Final[dict[str, Callable[[Any], Any]]] = {
+    "opaque": _sorted,
+    "order": _merged,
+    "signatures": _calls_first,
+    "unreadable": _words,
+}
+"""A name → what is compared of its value."""

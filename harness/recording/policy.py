@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from harness.cassettes import CassetteError, Exchange
-from harness.facts import Facts
+from harness.facts import WireFacts
 from harness.pipeline.replay import ReplayError, has_content, replay
 from harness.providers import EXIT_CODE, PROVIDERS, detect_provider, with_provider
 from harness.stream.decompression import CODINGS, FIRST_BYTES, is_text, unpack_before_fault
@@ -294,11 +294,11 @@ def not_of_model(exchange: Exchange, provider: str | None = None) -> str:
     return "" if facts.understood else "is no answer of a model"
 
 
-def _facts_of(exchange: Exchange, provider: str | None) -> tuple[Facts, bytes]:
+def _facts_of(exchange: Exchange, provider: str | None) -> tuple[WireFacts, bytes]:
     """Return the oracle's account of an answer, and its body without content coding."""
     exchange = with_provider(exchange)
     name = exchange.provider or provider
-    facts = PROVIDERS[name].facts(exchange) if name else Facts()
+    facts = PROVIDERS[name].facts(exchange) if name else WireFacts()
     body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
     return facts, body
 

@@ -24,7 +24,6 @@ from harness.facts import (
     Call,
     Entry,
     Error,
-    Facts,
     Finish,
     Text,
     Thought,
@@ -40,7 +39,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.framing import frames_of_body
 from harness.stream.json_codec import same_json
 from tests.support.need import need
-from tests.support.statements import facts_of_account
+from tests.support.statements import stated_facts
 
 pytestmark = [
     pytest.mark.slow,
@@ -142,14 +141,11 @@ def _openai_message() -> Callable[[bytes], Message]:
 
 
 def _chat_usage(completion: Any) -> Usage | None:
-    counts = Facts()
-    if completion.usage is not None:
-        count_chat(counts, completion.usage.to_dict())
-    return _only_usage(counts)
+    return _only_usage(count_chat(completion.usage.to_dict()) if completion.usage else {})
 
 
-def _only_usage(counts: Facts) -> Usage | None:
-    stated = counts_of(counts.usage)
+def _only_usage(counts: dict[str, int]) -> Usage | None:
+    stated = counts_of(counts)
     return Usage(**stated) if stated else None
 
 
@@ -173,8 +169,7 @@ def _anthropic_message() -> Callable[[bytes], Message]:
         with client.messages.stream(model="m", max_tokens=1, messages=[]) as stream:
             message = stream.get_final_message()
         blocks: list[dict[str, Any]] = [block.to_dict() for block in message.content]
-        counts = Facts()
-        counts.usage = {
+        counts = {
             name: count for name, count in message.usage.to_dict().items() if type(count) is int
         }
         return (
@@ -256,8 +251,7 @@ def _message_of_response(response: dict[str, Any]) -> Message:
         for item in items
         if item["type"] == "function_call"
     ]
-    counts = Facts()
-    count_responses(counts, response.get("usage") or {})
+    counts = count_responses(response.get("usage") or {})
     details = response.get("incomplete_details") or {}
     status = response.get("status")
     reason = details.get("reason") if status == "incomplete" else None
@@ -334,7 +328,7 @@ def written_chats(random: random.Random) -> Iterator[Events]:
         name = choose_provider(exchange, None)
         if name == "openai-compat":
             continue
-        facts = facts_of_account(PROVIDERS[name].facts(exchange))
+        facts = stated_facts(PROVIDERS[name].facts(exchange))
         yield chat_of(facts, random)
 
 

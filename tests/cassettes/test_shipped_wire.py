@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.cassettes.load import load
-from harness.facts import Facts
+from harness.facts import WireFacts
 from harness.judging.reading import Reading
 from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
@@ -30,7 +30,7 @@ UNSIGNED = {
 
 
 @cache
-def answers() -> dict[str, tuple[Exchange, Facts]]:
+def answers() -> dict[str, tuple[Exchange, WireFacts]]:
     """Every shipped model answer and its facts, by cassette and number."""
     shipped = {}
     for path in sorted(CASSETTES.rglob("*.yaml")):

@@ -19,9 +19,10 @@ from google import genai
 from google.genai import errors, types
 
 from harness import Exchange
-from harness.facts import Facts, View
+from harness.facts import View
 from harness.judging.metamorphic.reads import plain
 from harness.stream.json_codec import same_json
+from tests.readers.account import Facts
 
 _COUNTS = {
     "prompt_token_count": "promptTokenCount",

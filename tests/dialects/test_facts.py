@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from harness.facts import Facts
-from tests.readers.gemini import gather_body
-from tests.readers.gemini_cli import gather_cli
+from harness.facts import WireFacts
 from tests.support.facts import losses
+from tests.support.wire_answers import facts_of_body, made_facts
 
 Payloads = list[dict[str, Any]]
 
@@ -92,10 +91,10 @@ USAGE = (
 )
 ANSWER = f'{{"candidates":[{{"content":{{"parts":[{PARTS}]}},"finishReason":"STOP","groundingMetadata":{{"x":1}}}}],{USAGE}}}'
 
-FAITHFUL: Mapping[str, tuple[Facts, Payloads]] = {
-    "agent-events": (gather_cli(RUN.encode()), AGENT_EVENTS),
-    "art": (gather_body(ANSWER.encode()), ART),
-    "mind": (gather_cli(RUN.encode()), MIND),
+FAITHFUL: Mapping[str, tuple[WireFacts, Payloads]] = {
+    "agent-events": (facts_of_body(RUN.encode(), "gemini-cli"), AGENT_EVENTS),
+    "art": (facts_of_body(ANSWER.encode()), ART),
+    "mind": (facts_of_body(RUN.encode(), "gemini-cli"), MIND),
 }
 
 
@@ -172,10 +171,9 @@ def test_each_difference_has_its_sentence(
     assert any(line.startswith(sentence) for line in findings), findings
 
 
-ERROR = Facts(text="a")
-ERROR.add_error(429, "quota")
-BLOCKED = gather_body(b'{"promptFeedback":{"blockReason":"SAFETY"}}')
-ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
+ERROR = made_facts(text="a", errors=[(429, "quota")])
+BLOCKED = facts_of_body(b'{"promptFeedback":{"blockReason":"SAFETY"}}')
+ENDS: Mapping[str, tuple[str, WireFacts, bool, Payloads]] = {
     "agent-events, error": (
         "agent-events",
         ERROR,
@@ -188,7 +186,7 @@ ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
     ),
     "agent-events, cut": (
         "agent-events",
-        Facts(),
+        made_facts(),
         True,
         [{"type": "error", "error": "cut"}, {"type": "turn.completed", "finishReason": "error"}],
     ),
@@ -210,7 +208,7 @@ ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
     ),
     "art, nothing": (
         "art",
-        Facts(),
+        made_facts(),
         False,
         [{"type": "ERROR", "data": {"message": "Invalid response structure from Gemini SDK: x"}}],
     ),
@@ -231,7 +229,7 @@ ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
     ),
     "mind, failed run": (
         "mind",
-        gather_cli(b'{"type": "result", "status": "cancelled"}\n'),
+        facts_of_body(b'{"type": "result", "status": "cancelled"}\n', "gemini-cli"),
         False,
         [
             {
@@ -243,7 +241,7 @@ ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
     ),
     "mind, cut": (
         "mind",
-        Facts(),
+        made_facts(),
         True,
         [{"type": "error", "code": "AGENT_ERROR", "message": "cut"}],
     ),
@@ -270,7 +268,7 @@ def test_an_answer_that_holds_something_is_not_called_invalid() -> None:
     invalid = [
         {"type": "ERROR", "data": {"message": "Invalid response structure from Gemini SDK: x"}}
     ]
-    wire = Facts(text="a", finish="STOP", ended_well=True)
+    wire = made_facts(text="a", finish="STOP", ended_well=True)
     assert (
         "needless error raised: the adapter reports an error: Invalid"
         in losses(wire, invalid, "art")[-1]
@@ -279,7 +277,7 @@ def test_an_answer_that_holds_something_is_not_called_invalid() -> None:
 
 def test_text_after_a_refusal_is_no_loss_in_art() -> None:
     text = b'data: {"candidates":[{"content":{"parts":[{"text":"late"}]}}]}\n\n'
-    wire = gather_body(b'data: {"promptFeedback":{"blockReason":"SAFETY"}}\n\n' + text)
+    wire = facts_of_body(b'data: {"promptFeedback":{"blockReason":"SAFETY"}}\n\n' + text)
     assert (
         losses(
             wire,
@@ -295,7 +293,7 @@ def test_a_leaked_to_do_list_is_a_list_or_text() -> None:
     body = json.dumps(
         {"candidates": [{"content": {"parts": [{"text": f"a{block}b"}]}, "finishReason": "STOP"}]}
     ).encode()
-    wire = gather_body(body, tool_code=True)
+    wire = facts_of_body(body, tool_code=True)
     end = {"type": "turn.completed", "finishReason": "done"}
     items = [{"text": "x", "status": "pending"}]
     payloads: Payloads = [
@@ -317,7 +315,7 @@ def test_a_leaked_to_do_list_is_a_list_or_text() -> None:
 
 def test_a_line_that_is_not_json_is_an_error() -> None:
     noise = {"type": "error", "error": "Failed to parse: {oops", "code": "JSONL_PARSE_ERROR"}
-    wire, end = gather_cli((RUN + "{oops\n").encode()), AGENT_EVENTS[-1]
+    wire, end = facts_of_body((RUN + "{oops\n").encode(), "gemini-cli"), AGENT_EVENTS[-1]
     payloads = [*AGENT_EVENTS[:-1], noise, end]
     assert losses(wire, payloads, "agent-events", program=True) == []
     (lost,) = losses(wire, [*payloads[:1], *payloads[2:]], "agent-events", program=True)
@@ -325,7 +323,7 @@ def test_a_line_that_is_not_json_is_an_error() -> None:
 
 
 def test_the_rest_of_the_output_is_text_without_a_role() -> None:
-    wire = gather_cli((RUN + "trailing").encode())
+    wire = facts_of_body((RUN + "trailing").encode(), "gemini-cli")
     rest = {"type": "text", "text": "trailing"}
     before, end = AGENT_EVENTS[:-1], AGENT_EVENTS[-1]
     assert losses(wire, [*before, rest, end], "agent-events", program=True) == []

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.facts import Facts
+from harness.facts import Fact, WireFacts
+from harness.facts.detail import Fields, InvalidCall, Opaque, Result, UnreadablePiece
 from harness.providers.plain_events import gather_events
-from tests.readers.gemini import gather_body
 from tests.readers.test_plain_reading import (
     ERROR,
     FIRST,
@@ -23,22 +23,24 @@ from tests.readers.test_plain_reading import (
     stream_of_calls,
 )
 from tests.support.facts import gather, losses
+from tests.support.wire_answers import facts_of_body, made_facts
 
-WIRE = Facts(
-    text="Hello",
-    thoughts="hm",
-    calls=[("f", {"a": 1, "deep": {"b": [True]}}), ("g", {})],
-    signatures=[("text", "QQ=="), ("call", "Qg=="), ("thought", "Qw==")],
-    finish="MAX_TOKENS",
-    finish_message="cut",
-    usage={
+VALUES: dict[str, Any] = {
+    "text": "Hello",
+    "thoughts": "hm",
+    "calls": [("f", {"a": 1, "deep": {"b": [True]}}), ("g", {})],
+    "signatures": [("text", "QQ=="), ("call", "Qg=="), ("thought", "Qw==")],
+    "finish": "MAX_TOKENS",
+    "finish_message": "cut",
+    "usage": {
         "promptTokenCount": 9,
         "candidatesTokenCount": 2,
         "thoughtsTokenCount": 3,
         "cachedContentTokenCount": 4,
         "totalTokenCount": 14,
     },
-)
+}
+WIRE = made_facts(**VALUES)
 EVENTS: list[dict[str, Any]] = [
     {"kind": "start", "model": "m"},
     {"kind": "usage", "raw": {}, "input": 9, "output": 2, "reasoning": 3, "cached": 4, "total": 14},
@@ -144,7 +146,7 @@ ANTHROPIC: list[dict[str, Any]] = [
 ]
 
 
-def missed(wire: Facts, dialect: str, payloads: list[dict[str, Any]]) -> list[str]:
+def missed(wire: WireFacts, dialect: str, payloads: list[dict[str, Any]]) -> list[str]:
     return losses(wire, payloads, dialect, signatures={"1": "Qg=="})
 
 
@@ -201,33 +203,31 @@ def test_every_dropped_item_with_a_fact_is_missed(dialect: str, index: int) -> N
 def test_each_difference_has_its_sentence(
     dialect: str, attribute: str, value: Any, sentence: str
 ) -> None:
-    wire = copy.deepcopy(WIRE)
-    setattr(wire, attribute, value)
+    wire = made_facts(**VALUES | {attribute: value})
     findings = missed(wire, dialect, CARRIED[dialect])
     assert any(line.startswith(sentence) for line in findings), findings
     assert len(findings) <= 4
 
 
 @pytest.mark.parametrize(
-    ("attribute", "value", "sentence"),
+    ("more", "values", "sentence"),
     [
-        ("finish", "SAFETY", "finish wrong"),
-        ("finish_message", "cut short", "finish message lost"),
-        ("block_reason", "SAFETY", "blocked lost"),
-        ("opaque", {"media": ["QUJD"]}, "media lost"),
-        ("opaque", {"code": ["print(1)"]}, "code lost"),
-        ("others", {"hologram"}, "fields lost: lost: hologram"),
-        ("unreadable", ["{broken"], "fields lost: lost: {broken"),
-        ("invalid_calls", [("h", "a=1")], "calls lost: the call h, whose arguments are not"),
-        ("results", [(False, "one")], "results lost: the wire has 1 results, the adapter 0"),
+        ([], {"finish": "SAFETY"}, "finish wrong"),
+        ([], {"finish_message": "cut short"}, "finish message lost"),
+        ([], {"block_reason": "SAFETY"}, "blocked lost"),
+        ([Opaque("media", ("QUJD",))], {}, "media lost"),
+        ([Opaque("code", ("print(1)",))], {}, "code lost"),
+        ([Fields(frozenset({"hologram"}))], {}, "fields lost: lost: hologram"),
+        ([UnreadablePiece("{broken")], {}, "fields lost: lost: {broken"),
+        ([InvalidCall("h", "a=1")], {}, "calls lost: the call h, whose arguments are not"),
+        ([Result(False, "one")], {}, "results lost: the wire has 1 results, the adapter 0"),
     ],
 )
 @pytest.mark.parametrize("dialect", ["events", "unified-llm"])
 def test_facts_that_the_richer_layers_must_carry_are_missed(
-    dialect: str, attribute: str, value: Any, sentence: str
+    dialect: str, more: list[Fact], values: dict[str, Any], sentence: str
 ) -> None:
-    wire = copy.deepcopy(WIRE)
-    setattr(wire, attribute, value)
+    wire = made_facts(*more, **VALUES | values)
     assert any(line.startswith(sentence) for line in missed(wire, dialect, CARRIED[dialect]))
 
 
@@ -243,7 +243,7 @@ def test_facts_that_the_richer_layers_must_carry_are_missed(
 def test_an_error_keeps_its_number_or_its_message(
     code: int | None, message: str, verdict: str
 ) -> None:
-    wire = Facts(errors=[(503, "overloaded")], error_words=["503", "overloaded"])
+    wire = made_facts(errors=[(503, "overloaded")], error_words=["503", "overloaded"])
     found = losses(wire, [{"kind": "error", "code": code, "message": message}], "events")
     assert [line.partition(":")[0] for line in found] == ([verdict] if verdict else [])
 
@@ -251,15 +251,17 @@ def test_an_error_keeps_its_number_or_its_message(
 @pytest.mark.parametrize(
     ("wire", "good"),
     [
-        (Facts(finish="STOP", ended_well=True), {"end_turn"}),
-        (Facts(finish="MAX_TOKENS", ended_well=True), {"max_tokens"}),
-        (Facts(finish="SPII", ended_well=True), {"refusal"}),
-        (Facts(finish="MODEL_ARMOR", ended_well=True), {"refusal"}),
-        (Facts(block_reason="OTHER"), {"refusal"}),
-        (Facts(), {"pause_turn", "tool_use"}),
+        (made_facts(finish="STOP", ended_well=True), {"end_turn"}),
+        (made_facts(finish="MAX_TOKENS", ended_well=True), {"max_tokens"}),
+        (made_facts(finish="SPII", ended_well=True), {"refusal"}),
+        (made_facts(finish="MODEL_ARMOR", ended_well=True), {"refusal"}),
+        (made_facts(block_reason="OTHER"), {"refusal"}),
+        (made_facts(), {"pause_turn", "tool_use"}),
     ],
 )
-def test_the_stop_reason_has_the_class_of_the_finish_reason(wire: Facts, good: set[str]) -> None:
+def test_the_stop_reason_has_the_class_of_the_finish_reason(
+    wire: WireFacts, good: set[str]
+) -> None:
     for reason in ("end_turn", "max_tokens", "pause_turn", "refusal"):
         payloads = [{"type": "message_delta", "delta": {"stop_reason": reason}}]
         assert bool(losses(wire, payloads, "anthropic")) is (reason not in good)
@@ -268,7 +270,7 @@ def test_the_stop_reason_has_the_class_of_the_finish_reason(wire: Facts, good: s
 def test_the_class_of_the_end_may_be_stated_once() -> None:
     finish = {"reason": "length", "raw": "STOP"}
     (found,) = losses(
-        Facts(finish="STOP", ended_well=True),
+        made_facts(finish="STOP", ended_well=True),
         [{"type": "FINISH", "finish_reason": finish}],
         "unified-llm",
     )
@@ -277,7 +279,7 @@ def test_the_class_of_the_end_may_be_stated_once() -> None:
 
 @pytest.mark.parametrize("name", ["promptTokenCount", "toolUsePromptTokenCount"])
 def test_a_raw_object_does_not_hide_a_missing_count(name: str) -> None:
-    wire = Facts(usage={name: 1})
+    wire = made_facts(usage={name: 1})
     unified = [{"type": "FINISH", "usage": {"raw": {name: 1}}}]
     assert bool(losses(wire, unified, "unified-llm")) is (name == "promptTokenCount")
     assert losses(wire, [{"kind": "usage", "raw": {name: 1}}], "events")
@@ -294,7 +296,7 @@ def test_a_signature_that_the_session_forgets_is_missed() -> None:
 
 
 def test_facts_after_an_error_are_not_asked() -> None:
-    wire = gather_body(f"data: {FIRST}\n\n{ERROR}data: {LAST}\n\n".encode())
+    wire = facts_of_body(f"data: {FIRST}\n\n{ERROR}data: {LAST}\n\n".encode())
     unified: list[dict[str, Any]] = [
         {"type": "TEXT_DELTA", "delta": "Hé"},
         {
@@ -315,7 +317,7 @@ def test_facts_after_an_error_are_not_asked() -> None:
 
 
 def test_a_cut_is_an_error_that_the_wire_does_not_have() -> None:
-    wire = gather_body(f"data: {FIRST}\n\n".encode())
+    wire = facts_of_body(f"data: {FIRST}\n\n".encode())
     payloads: list[dict[str, Any]] = [
         {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Hé"}},
         {"type": "error", "error": {"message": "cut"}},
@@ -329,14 +331,14 @@ def test_a_cut_is_an_error_that_the_wire_does_not_have() -> None:
 
 
 def test_the_error_of_a_malformed_call_names_the_reason() -> None:
-    wire = Facts(finish="MALFORMED_FUNCTION_CALL")
+    wire = made_facts(finish="MALFORMED_FUNCTION_CALL")
     for word, is_named in (("MALFORMED_RESPONSE", False), ("MALFORMED_FUNCTION_CALL", True)):
         payloads = [{"type": "error", "error": {"message": word}}]
         assert bool(losses(wire, payloads, "anthropic")) is not is_named
 
 
 def test_an_interrupted_call_is_no_call() -> None:
-    wire = gather_body(
+    wire = facts_of_body(
         stream_of_calls(START, piece("$.a", '"stringValue":"x","willContinue":true'))
     )
     events: list[dict[str, Any]] = [
@@ -362,7 +364,7 @@ def test_an_interrupted_call_is_no_call() -> None:
 def test_a_tool_code_block_is_either_a_call_or_text(
     payloads: list[tuple[str, Any]], lost: bool
 ) -> None:
-    wire = gather_body(
+    wire = facts_of_body(
         rb'{"candidates":[{"content":{"parts":[{"text":"a<tool_code>{\"x\":1}</tool_code>b"}]}}]}',
         tool_code=True,
     )
@@ -383,7 +385,7 @@ def test_a_response_that_differs_from_its_stream_is_found() -> None:
         {"type": "TEXT_DELTA", "delta": "Hello"},
         {"type": "FINISH", "response": response},
     ]
-    findings = losses(Facts(text="Hello"), payloads, "unified-llm")
+    findings = losses(made_facts(text="Hello"), payloads, "unified-llm")
     assert findings == [
         'text wrong: the payloads state it as "Hello" and as "Hell"',
         'calls wrong: the payloads state it as [] and as [["f", {}]]',
@@ -416,7 +418,7 @@ INTERRUPTED = {
 
 @pytest.mark.parametrize("dialect", INTERRUPTED)
 def test_an_interrupted_call_is_carried_open(dialect: str) -> None:
-    wire = gather_body(stream_of_calls(START, STRING))
+    wire = facts_of_body(stream_of_calls(START, STRING))
     payloads, signatures = INTERRUPTED[dialect], {"1": "QQ=="}
     assert gather(dialect, payloads, signatures).open_call
     assert losses(wire, payloads, dialect, signatures=signatures, interrupted=True) == []
@@ -432,14 +434,14 @@ def test_an_interrupted_call_is_carried_open(dialect: str) -> None:
 def test_a_part_without_a_payload_of_its_own_is_read_as_wire(
     raw: dict[str, Any],
 ) -> None:
-    wire = gather_body(stream_of_calls(json.dumps(raw)))
+    wire = facts_of_body(stream_of_calls(json.dumps(raw)))
     passed_on = [{"type": "PROVIDER_EVENT", "raw": raw}]
     assert losses(wire, passed_on, "unified-llm") == []
     assert losses(wire, [], "unified-llm")
 
 
 def test_findings_can_be_printed_anywhere() -> None:
-    (finding,) = losses(Facts(text="\x1b[2J\x9b1m\ud800\u202eé"), [], "events")
+    (finding,) = losses(made_facts(text="\x1b[2J\x9b1m\ud800\u202eé"), [], "events")
     assert (
         finding
         == 'text lost: at character 0 the wire has "\\u001b[2J\\u009b1m\\ud800\\u202eé", the adapter ""'

@@ -16,7 +16,6 @@ from harness.facts import (
     Entry,
     Error,
     Fact,
-    Facts,
     Finish,
     Raised,
     Restart,
@@ -24,12 +23,21 @@ from harness.facts import (
     Thought,
     Transcript,
     Usage,
+    WireFacts,
     judge_answer,
     merged_facts,
 )
-from tests.readers.gemini import gather_body
-from tests.readers.gemini_cli import gather_cli
-from tests.support.wire_answers import answer, call_part, frame, red, verdicts, wire_of
+from harness.facts.detail import CallPiece
+from tests.support.wire_answers import (
+    answer,
+    call_part,
+    facts_of_body,
+    frame,
+    made_facts,
+    red,
+    verdicts,
+    wire_of,
+)
 
 SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBjYWxsIG9uZQ=="
 MEDIUM = "aVZCT1J3MEtHZ29BQUFBTlNVaEVVZ0FB"
@@ -318,9 +326,13 @@ def test_arguments_that_are_no_object_are_passed_on_as_they_are(
 
 
 def test_joined_arguments_are_not_said_to_be_in_pieces() -> None:
-    wire = wire_of(Facts(calls=[("f", {"path": "notes.txt"})], finish="tool_calls"), "complete")
-    wire.facts.pieces += ['{"path": "no', 'tes.txt"}']
-    natives = [{"delta": piece} for piece in wire.facts.pieces]
+    wire = wire_of(
+        made_facts(calls=[("f", {"path": "notes.txt"})], finish="tool_calls"), "complete"
+    )
+    pieces_of_wire = ['{"path": "no', 'tes.txt"}']
+    facts = WireFacts([*wire.facts.facts, *map(CallPiece, pieces_of_wire)])
+    wire = wire_of(facts, "complete")
+    natives = [{"delta": piece} for piece in pieces_of_wire]
     call = Call(None, "f", '{"path": "no')
     entries = (*map(Entry, natives), Entry({}, (call, Finish("tool_calls"))))
     pieces = judge_answer(*wire, Transcript(entries))["calls"]
@@ -333,7 +345,7 @@ def test_joined_arguments_are_not_said_to_be_in_pieces() -> None:
 def test_tool_code_may_be_text_or_a_call() -> None:
     text = 'a<tool_code>{"name": "f", "args": {"x": 1}}</tool_code>b'
     body = json.dumps(frame({"text": text}, finishReason="STOP")).encode()
-    wire = wire_of(gather_body(body, tool_code=True), "complete")
+    wire = wire_of(facts_of_body(body, tool_code=True), "complete")
     stop = Finish("STOP")
     assert not red(wire, Transcript((Entry(None, (Text(text), stop)),)))
     assert not red(wire, Transcript((Entry(None, (Text("ab"), Call(None, "f", {"x": 1}), stop)),)))
@@ -354,7 +366,7 @@ def test_tool_code_without_a_name_is_a_call_of_a_declared_tool(
 ) -> None:
     text = '<tool_code>{"command": "ls"}</tool_code>'
     body = json.dumps(frame({"text": text}, finishReason="STOP")).encode()
-    facts = gather_body(body, tool_code=True)
+    facts = facts_of_body(body, tool_code=True)
     wire = wire_of(facts, "complete", tools=frozenset(tools))
     call = Entry(None, (Call(None, name, {"command": "ls"}), Finish("STOP")))
     expected = {} if accepted else {"text": "lost", "calls": "wrong"}
@@ -369,7 +381,7 @@ def test_the_results_of_tools_that_a_program_ran_are_looked_for() -> None:
     )
     end = '{"type":"result","timestamp":"t","status":"success"}'
     body = f"{used}\n{failed}\n{end}\n".encode()
-    wire = wire_of(gather_cli(body), "complete", program=True)
+    wire = wire_of(facts_of_body(body, "gemini-cli"), "complete", program=True)
     facts = (Call("r1", "read", {}), Finish("success"))
     for native, expected in (
         ({"output": "no file", "error": "Path not in workspace"}, {}),
@@ -391,7 +403,7 @@ def test_the_results_of_tools_that_a_program_ran_are_looked_for() -> None:
 def test_damaged_text_is_repaired_or_passed_on_with_the_intact_one(
     text: str, native: str, expected: dict[Aspect, AspectVerdict]
 ) -> None:
-    facts = Facts(text="Gr\ufffd\ufffde", mended="Grüe", finish="SUCCESS", ended_well=True)
+    facts = made_facts(text="Gr\ufffd\ufffde", mended="Grüe", finish="SUCCESS", ended_well=True)
     wire = wire_of(facts, "complete", program=True)
     assert red(wire, Transcript((Entry([native], (Text(text), Finish("SUCCESS"))),))) == expected
 
@@ -430,7 +442,7 @@ def test_counts_beside_an_error_are_wrong_if_the_wire_has_none() -> None:
 def test_cache_reads_that_are_counted_beside_the_input_may_be_in_it() -> None:
     usage = {"promptTokenCount": 1000, "candidatesTokenCount": 4, "totalTokenCount": 904}
     counts = usage | {"cachedContentTokenCount": 100, "cacheReadTokens": 100}
-    facts_of_wire = Facts(text="a", finish="SUCCESS", ended_well=True, usage=counts)
+    facts_of_wire = made_facts(text="a", finish="SUCCESS", ended_well=True, usage=counts)
     wire = wire_of(facts_of_wire, "complete", program=True)
     for counted, expected in ((900, {}), (1000, {}), (800, {"usage": "wrong"})):
         facts = (Text("a"), Finish("SUCCESS"), Usage(input=counted, output=4, total=904))

@@ -21,10 +21,17 @@ from harness.facts import (
     judge_answer,
 )
 from harness.facts.calls import in_doubles
-from tests.readers.chat import gather_compat
-from tests.readers.responses import gather_responses
 from tests.support.second_turn import judge_second_turn
-from tests.support.wire_answers import Wire, answer, call_part, frame, red, verdicts, wire_of
+from tests.support.wire_answers import (
+    Wire,
+    answer,
+    call_part,
+    facts_of_body,
+    frame,
+    red,
+    verdicts,
+    wire_of,
+)
 
 LARGE = 2**53 + 1
 STOP = Finish("stop")
@@ -32,7 +39,9 @@ STOP = Finish("stop")
 
 def chat(*deltas: dict[str, Any], reason: str = "stop", **members: Any) -> Wire:
     """An answer on the OpenAI-compatible wire."""
-    return wire_of(gather_compat(chat_body(*deltas, reason=reason, **members)), "complete")
+    return wire_of(
+        facts_of_body(chat_body(*deltas, reason=reason, **members), "openai-compat"), "complete"
+    )
 
 
 def chat_body(*deltas: dict[str, Any], reason: str = "stop", **members: Any) -> bytes:
@@ -158,12 +167,14 @@ def test_thoughts_as_text_are_before_the_calls_that_follow_them() -> None:
         frame({"text": "b"}),
     ]
     as_text = answer(*events).facts.with_thoughts_in_text()
-    assert (as_text.text, as_text.thoughts, as_text.places) == ("aHmb", "", [3])
+    assert (as_text.text, as_text.thoughts, as_text.call_places) == ("aHmb", "", [3])
 
 
 def test_tags_of_another_name_are_text() -> None:
     content = "<think>Hm</think>Four <thought>kilos</thought>."
-    facts = gather_compat(chat_body({"content": content}), tag="think")
+    facts = facts_of_body(
+        chat_body({"content": content}), "openai-compat", asked=b'{"thought_tag_marker": "think"}'
+    )
     assert facts.text == "Four <thought>kilos</thought>."
     messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": content}]
     assert judge_second_turn(facts, {"messages": messages})["text"].verdict == "kept"
@@ -296,7 +307,7 @@ def test_a_built_in_tool_that_the_client_runs_may_be_a_call(
     items: list[dict[str, Any]], call_id: str, expected: dict[Aspect, AspectVerdict]
 ) -> None:
     response = {"object": "response", "status": "completed", "output": items}
-    wire = wire_of(gather_responses(json.dumps(response).encode()), "complete")
+    wire = wire_of(facts_of_body(json.dumps(response).encode(), "openai"), "complete")
     call = Call(call_id, "local_shell", {"command": ["ls"]})
     natives = [{"id": "call_s", "command": "ls"}, {"finish": "completed"}]
     for finish in ("tool_calls", "stop"):

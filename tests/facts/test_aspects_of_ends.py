@@ -21,9 +21,7 @@ from harness.facts import (
     judge_answer,
 )
 from harness.facts.aspects import present_aspects
-from tests.readers.chat import gather_compat
-from tests.readers.gemini_cli import gather_cli
-from tests.support.wire_answers import Wire, answer, call_part, frame, red, wire_of
+from tests.support.wire_answers import Wire, answer, call_part, facts_of_body, frame, red, wire_of
 
 ENDS: list[tuple[str | None, str | None, bool, dict[Aspect, AspectVerdict]]] = [
     ("MAX_TOKENS", "length", False, {}),
@@ -245,10 +243,12 @@ def test_a_result_without_a_status_ended_well() -> None:
     stop = Transcript((Entry(None, (Text("a"), Finish("stop"))),))
     body = b'{"type":"message","content":"a","timestamp":"t"}\n'
     ended = wire_of(
-        gather_cli(body + b'{"type":"result","timestamp":"t"}\n'), "complete", program=True
+        facts_of_body(body + b'{"type":"result","timestamp":"t"}\n', "gemini-cli"),
+        "complete",
+        program=True,
     )
     assert not red(ended, stop)
-    endless = wire_of(gather_cli(body), "complete", program=True)
+    endless = wire_of(facts_of_body(body, "gemini-cli"), "complete", program=True)
     assert red(endless, stop) == {"unfinished": "lost"}
 
 
@@ -310,7 +310,7 @@ def chat_answer(*deltas: dict[str, object], reason: str | None = None) -> Wire:
     choices = [{"index": 0, "delta": delta} for delta in deltas]
     choices += [{"index": 0, "delta": {}, "finish_reason": reason}] if reason else []
     body = "".join(f"data: {json.dumps({'choices': [choice]})}\n\n" for choice in choices)
-    facts = gather_compat(body.encode(), interrupted=not reason)
+    facts = facts_of_body(body.encode(), "openai-compat", interrupted=not reason)
     return wire_of(facts, "complete" if reason else "cut", not reason)
 
 

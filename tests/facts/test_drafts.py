@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from harness.facts import Entry, Finish, Thought, Transcript, judge_answer, read_losses
-from tests.readers.interactions import gather_interactions
-from tests.support.wire_answers import answer, frame, verdicts, wire_of
+from tests.support.wire_answers import answer, facts_of_body, frame, verdicts, wire_of
 
 DRAFT, FINAL = (
     base64.b64encode(b"%s of a lighthouse" % word).decode() for word in (b"draft", b"art")
@@ -87,6 +86,6 @@ def test_drafts_in_the_summary_of_a_thought_of_interactions() -> None:
     summary = {"type": "image", "mime_type": "image/png", "data": DRAFT}
     steps = [{"type": "thought", "summary": [summary]}]
     body = json.dumps({"object": "interaction", "status": "completed", "steps": steps}).encode()
-    wire = wire_of(gather_interactions(body), "complete")
+    wire = wire_of(facts_of_body(body, "interactions"), "complete")
     assert wire.facts.opaque == {"thoughts": [DRAFT]}
     assert verdicts(wire, given(thoughts=""))["thoughts"] == "lost"

@@ -29,7 +29,6 @@ from harness.facts import (
     Entry,
     Error,
     Fact,
-    Facts,
     Finding,
     Finish,
     Interrupted,
@@ -39,6 +38,7 @@ from harness.facts import (
     Text,
     Transcript,
     Usage,
+    WireFacts,
     call_value,
     detail,
     error_finding,
@@ -63,10 +63,9 @@ from harness.specs.models import Case
 from harness.stream.exchange import Exchange, Origin, Request
 from harness.stream.json_codec import Json
 from harness.stream.websocket import Message, Side, write_message
-from tests.readers.messages import gather_messages
 from tests.support.facts_adapters import facts_adapter
 from tests.support.second_turn import judge_second_turn
-from tests.support.wire_answers import answer, call_part, frame, wire_of
+from tests.support.wire_answers import answer, call_part, facts_of_body, frame, made_facts, wire_of
 
 SIGNED = "c2lnbmF0dXJlIG9mIHRoZSBmaXJzdCBjYWxs"
 OF_TEXT = "c2lnbmF0dXJlIG9mIHRoZSB0ZXh0"
@@ -110,18 +109,11 @@ def wire_exchange(*messages: dict[str, Any]) -> Exchange:
     )
 
 
-OF_MODEL = Facts(
-    signatures=[("call", SIGNED)],
-    invalid_calls=[("f", "{")],
-    results=[(False, "done")],
-    others={"newField"},
-)
-
-
 STATED: list[Fact] = [
     *(Signature("call", SIGNED), InvalidCall("f", "{"), detail.Result(False, "done")),
     Fields(frozenset({"newField"})),
 ]
+OF_MODEL = made_facts(*STATED)
 
 
 def of_model(kind: type[Fact], *facts: Fact) -> Iterable[Finding]:
@@ -213,9 +205,16 @@ ANSWER = read_messages(
 Parts = list[dict[str, Any]]
 
 
+def after_signatures(fact: Fact) -> Fact:
+    """The beginning of a call, as on a wire that keeps the signatures before it."""
+    if isinstance(fact, detail.CallBegins):
+        return detail.CallBegins(fact.id, fact.name, fact.signature, True)
+    return fact
+
+
 def sent(
     change: Callable[[Parts, Parts], object] = lambda model, results: None,
-    facts: Facts = ANSWER,
+    facts: WireFacts = ANSWER,
     given: Sequence[bool] = (),
     exact: Sequence[str] | None = None,
     **members: Json,
@@ -261,7 +260,7 @@ def messages(
         {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}},
     ]
     answer = {"type": "message", "content": blocks, "stop_reason": "tool_use"}
-    facts = gather_messages(json.dumps(answer).encode())
+    facts = facts_of_body(json.dumps(answer).encode(), "anthropic")
     results: Parts = [{"type": "tool_result", "tool_use_id": "a", "content": "result 1"}]
     change(blocks, results)
     turns = (("assistant", blocks), ("user", results))
@@ -683,7 +682,9 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     ),
     "thoughts-in-text": (
         lambda: judge_answer(
-            *wire_of(Facts(text="a", thoughts="b", tagged="<t>b</t>a", finish="stop"), "complete"),
+            *wire_of(
+                made_facts(text="a", thoughts="b", tagged="<t>b</t>a", finish="stop"), "complete"
+            ),
             Transcript((Entry(None, (Text("<t>b</t>a"), STOP)),)),
         ).values(),
         "they are in the text, between their tags, as on the wire",
@@ -885,7 +886,7 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     "signature-beyond-call": (
         lambda: sent(
             lambda model, results: model.append(model.pop(0)),
-            replace(ANSWER, signed_before=[1, 1]),
+            WireFacts([*map(after_signatures, ANSWER.facts)]),
         ),
         "a signature is on the other side of call 1",
     ),
@@ -904,7 +905,7 @@ EXAMPLES: dict[str, tuple[Callable[[], Iterable[Finding]], str]] = {
     ),
     "damaged-text": (
         lambda: judge_answer(
-            *wire_of(Facts(text="H�", mended="Hé", finish="STOP"), "complete"),
+            *wire_of(made_facts(text="H�", mended="Hé", finish="STOP"), "complete"),
             Transcript((Entry(None, (Text("H�"), Finish("STOP"))),)),
         ).values(),
         'the adapter passes on "H�", which is damaged; the wire also has "Hé"',

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from harness.facts import Call, Entry, Fact, Facts, Finish, Text, Thought, Transcript
-from tests.readers.chat import gather_compat
-from tests.readers.interactions import gather_interactions
-from tests.support.wire_answers import answer, call_part, frame, red, verdicts, wire_of
+from harness.facts import Call, Entry, Fact, Finish, Text, Thought, Transcript, WireFacts
+from tests.support.wire_answers import (
+    answer,
+    call_part,
+    facts_of_body,
+    frame,
+    red,
+    verdicts,
+    wire_of,
+)
 
 T1, T2 = Thought("I think. "), Thought("Again. ")
 X1, X2, X3 = Text("I look "), Text("it up. "), Text("Done.")
@@ -116,8 +122,10 @@ STEPS = (
 )
 
 
-@pytest.mark.parametrize("facts", [gather_compat(CHAT), gather_interactions(STEPS)])
-def test_the_other_wires_have_an_order_too(facts: Facts) -> None:
+@pytest.mark.parametrize(
+    "facts", [facts_of_body(CHAT, "openai-compat"), facts_of_body(STEPS, "interactions")]
+)
+def test_the_other_wires_have_an_order_too(facts: WireFacts) -> None:
     wire = wire_of(facts, "complete")
     call = Call("a", "g", {})
     assert verdicts(wire, stream(X1, X2, call, X3))["text"] == "kept"

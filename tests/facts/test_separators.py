@@ -10,10 +10,7 @@ import pytest
 
 from harness.facts import Call, Entry, Fact, Finish, Text, Thought, Transcript
 from harness.facts.order import find_separators
-from tests.readers.interactions import gather_interactions
-from tests.readers.messages import gather_messages
-from tests.readers.responses import gather_responses
-from tests.support.wire_answers import Wire, answer, frame, verdicts, wire_of
+from tests.support.wire_answers import Wire, answer, facts_of_body, frame, verdicts, wire_of
 
 
 def responses(*summaries: Sequence[str]) -> Wire:
@@ -24,14 +21,14 @@ def responses(*summaries: Sequence[str]) -> Wire:
     content = [{"type": "output_text", "text": "Hi"}]
     items.append({"type": "message", "role": "assistant", "content": content})
     body = {"object": "response", "status": "completed", "output": items}
-    return wire_of(gather_responses(json.dumps(body).encode()), "complete")
+    return wire_of(facts_of_body(json.dumps(body).encode(), "openai"), "complete")
 
 
 def messages(*thoughts: str) -> Wire:
     blocks = [{"type": "thinking", "thinking": text, "signature": "QQ=="} for text in thoughts]
     content = [*blocks, {"type": "text", "text": "Hi"}]
     body = {"type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"}
-    return wire_of(gather_messages(json.dumps(body).encode()), "complete")
+    return wire_of(facts_of_body(json.dumps(body).encode(), "anthropic"), "complete")
 
 
 def interactions(*thoughts: str) -> Wire:
@@ -40,7 +37,7 @@ def interactions(*thoughts: str) -> Wire:
     ]
     steps.append({"type": "model_output", "content": [{"type": "text", "text": "Hi"}]})
     body = {"object": "interaction", "status": "completed", "steps": steps}
-    return wire_of(gather_interactions(json.dumps(body).encode()), "complete")
+    return wire_of(facts_of_body(json.dumps(body).encode(), "interactions"), "complete")
 
 
 def thoughts_of(wire: Wire, *pieces: str) -> str:

@@ -18,8 +18,7 @@ from harness.facts import (
     Thought,
     Transcript,
 )
-from tests.readers.gemini import gather_body
-from tests.support.wire_answers import answer, call_part, frame, red, wire_of
+from tests.support.wire_answers import answer, call_part, facts_of_body, frame, red, wire_of
 
 STOP = Finish("STOP")
 
@@ -75,7 +74,7 @@ def test_a_call_that_is_written_as_text_may_stay_text_or_become_a_call(
     text: str, name: str, arguments: dict[str, Any], rest: str
 ) -> None:
     body = json.dumps(frame({"text": text}, finishReason="STOP")).encode()
-    wire = wire_of(gather_body(body, tool_code=True), "complete")
+    wire = wire_of(facts_of_body(body, tool_code=True), "complete")
     assert red(wire, given(Text(text))) == {}
     assert red(wire, given(Text(rest), Call(None, name, arguments))) == {}
     assert red(wire, given(Text(rest))) == {"text": "lost"}
@@ -89,7 +88,7 @@ def test_a_call_that_is_written_as_text_may_stay_text_or_become_a_call(
 )
 def test_other_text_is_no_call(text: str) -> None:
     body = json.dumps(frame({"text": text}, finishReason="STOP")).encode()
-    assert gather_body(body, tool_code=True).written_calls == []
+    assert facts_of_body(body, tool_code=True).calls_in_text == []
 
 
 @pytest.mark.parametrize(

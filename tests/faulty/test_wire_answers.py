@@ -15,7 +15,7 @@ from harness.judging.aspects import judge_exchange, provider_of
 from harness.judging.reading import Reading
 from harness.stream.exchange import Exchange
 from tests.faulty.faults import CASSETTE
-from tests.support.statements import facts_of_account
+from tests.support.statements import stated_facts
 
 CASSETTES = {
     "messages": ("anthropic/text", "anthropic/calls", "anthropic/ends"),
@@ -65,7 +65,7 @@ def adapter_with(change: Change) -> Adapter:
 
     def run(exchange: Exchange, options: RunOptions) -> Output:
         provider = provider_of(exchange, Subject(Adapter(name="wire", model=FACTS, run=run)))
-        stated = [change(fact) for fact in facts_of_account(provider.facts(exchange))]
+        stated = [change(fact) for fact in stated_facts(provider.facts(exchange))]
         return Output.of_transcript(Transcript((Entry({"given": True}, tuple(stated)),)))
 
     return Adapter(name="faulty", model=FACTS, run=run)

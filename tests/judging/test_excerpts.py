@@ -10,7 +10,6 @@ import pytest
 from harness.facts import (
     Call,
     Entry,
-    Facts,
     Finding,
     Finish,
     Place,
@@ -35,6 +34,7 @@ from harness.judging.rows import LayerView
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 from tests.support.second_turn import judge_second_turn
+from tests.support.wire_answers import made_facts
 
 
 def answer(*frames: Json) -> Exchange:
@@ -236,7 +236,7 @@ def test_the_marked_line_of_a_request_is_the_content_of_the_call() -> None:
         ],
         "tools": [{}, {}],
     }
-    facts = Facts(calls=[("f", {}), ("f", {})], marks=[(None, None), (None, "U0lH")])
+    facts = made_facts(calls=[("f", {}), ("f", {})], marks=[(None, None), (None, "U0lH")])
     finding = judge_second_turn(facts, request)["signatures"]
     assert (finding.reason, finding.place) == ("signature-not-sent", Place(call=2, content=2))
     _, requests = excerpts_of_request([finding], Reading(answer({})), request)["signatures"]

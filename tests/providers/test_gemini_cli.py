@@ -21,6 +21,7 @@ from harness.stream.framing import Frame, FramingError
 from harness.stream.framing.json_lines import MAX_GLUED, JsonLinesFramer
 from tests.readers.gemini_cli import gather_cli
 from tests.support.facts import losses
+from tests.support.wire_answers import facts_of_body
 
 INIT = '{"type":"init","timestamp":"2026-11-21T10:00:00.000Z","session_id":"s","model":"m"}'
 TEXT = '{"type":"message","timestamp":"2026-11-21T10:00:01.000Z","role":"assistant","content":"Hé","delta":true}'
@@ -289,7 +290,7 @@ def test_an_event_that_is_left_out_is_a_loss(kind: str) -> None:
             RESULT,
         ]
     )
-    wire, all_events = gather_cli(body.encode()), events(*body.split("\n"))
+    wire, all_events = facts_of_body(body.encode(), "gemini-cli"), events(*body.split("\n"))
     assert losses(wire, all_events, "events", program=True) == []
     kept = [event for event in all_events if event["kind"] != kind]
     assert losses(wire, kept, "events", program=True) != []

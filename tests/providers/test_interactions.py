@@ -27,6 +27,7 @@ from harness.stream.framing import Frame
 from tests.readers.interactions import gather_interactions
 from tests.support.event_order import out_of_order
 from tests.support.facts_adapters import facts_adapter
+from tests.support.wire_answers import facts_of_body
 
 ROOT = Path(__file__).parents[2]
 CASSETTES = sorted((ROOT / "cassettes" / "interactions").glob("*.yaml"))
@@ -369,7 +370,7 @@ def test_an_exchange_of_the_removed_schema_is_not_understood() -> None:
     body = b'data: {"event_type": "content.delta", "index": 0, "delta": {"text": "Hi"}}\n\n'
     exchange = Exchange(Request("POST", f"{HOST}/v1beta/interactions"), 200, {}, ((None, body),))
     assert harness.replay(exchange)[-1]["type"] == "ERROR"
-    assert not gather_interactions(body).understood
+    assert not facts_of_body(body, "interactions").understood
 
 
 VARIANTS = {

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from harness.facts import Facts
+from harness.facts import WireFacts
 from harness.providers.gemini.facts import read_messages
 from harness.providers.second_turn import result_with_image
-from tests.readers.gemini import gather_body
 from tests.support.second_turn import judge_second_turn
+from tests.support.wire_answers import facts_of_body
 
 SIGNED = "c2lnbmF0dXJlIG9mIHRoZSBmaXJzdCBjYWxs"
 OF_TEXT = "c2lnbmF0dXJlIG9mIHRoZSB0ZXh0"
@@ -210,12 +210,12 @@ def test_only_equal_calls_under_one_id_may_share_a_text(number: int, verdict: st
     assert findings["results"].verdict == verdict
 
 
-def answer_of(*parts: dict[str, Any]) -> Facts:
+def answer_of(*parts: dict[str, Any]) -> WireFacts:
     body = {"candidates": [{"content": {"parts": list(parts)}, "finishReason": "STOP"}]}
-    return gather_body(json.dumps(body).encode(), tool_code=True)
+    return facts_of_body(json.dumps(body).encode(), tool_code=True)
 
 
-def verdicts_of(answer: Facts, *model: dict[str, Any]) -> dict[str, str]:
+def verdicts_of(answer: WireFacts, *model: dict[str, Any]) -> dict[str, str]:
     results = [{"functionResponse": {"name": "f", "response": {}}} for _ in range(2)]
     calls = sum("functionCall" in part for part in model)
     contents = [

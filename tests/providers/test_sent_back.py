@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.readers.gemini import gather_body
 from tests.support.second_turn import judge_second_turn
+from tests.support.wire_answers import facts_of_body
 
 CALL: dict[str, Any] = {
     "functionCall": {"id": "i", "name": "f", "args": {"a": 1}},
@@ -21,7 +21,7 @@ RESULTS: list[dict[str, Any]] = [
 ]
 TEXT: dict[str, Any] = {"text": "a", "thoughtSignature": "Qg=="}
 UNPADDED_PLACEHOLDER = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I"
-SENT = gather_body(
+SENT = facts_of_body(
     json.dumps({"candidates": [{"content": {"parts": [TEXT, CALL, SECOND]}}]}).encode()
 )
 

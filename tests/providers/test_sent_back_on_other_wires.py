@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from harness.facts import Facts
-from tests.readers.chat import gather_compat
-from tests.readers.interactions import gather_interactions
+from harness.facts import WireFacts
 from tests.support.second_turn import judge_second_turn
+from tests.support.wire_answers import facts_of_body
 
 Steps = list[dict[str, Any]]
 Change = Callable[[Steps], Any]
@@ -51,25 +50,22 @@ MESSAGES: Steps = [
     {"role": "tool", "tool_call_id": "own", "content": "9"},
 ]
 
-INTERACTION = gather_interactions(
+INTERACTION = facts_of_body(
     json.dumps({"object": "interaction", "status": "requires_action", "steps": STEPS}).encode(),
-    200,
-    interrupted=False,
+    "interactions",
 )
-COMPLETION = gather_compat(
+COMPLETION = facts_of_body(
     json.dumps(
         {
             "object": "chat.completion",
             "choices": [{"index": 0, "finish_reason": "tool_calls", "message": MESSAGE}],
         }
     ).encode(),
-    200,
-    interrupted=False,
-    tag="thought",
+    "openai-compat",
 )
 
 
-def seen(answer: Facts, request: dict[str, Any]) -> tuple[bool, set[str]]:
+def seen(answer: WireFacts, request: dict[str, Any]) -> tuple[bool, set[str]]:
     """Whether the law finds something, and the aspects of the second turn that are red."""
     law = judge_second_turn(answer, request, exact={kind for kind, _ in answer.signatures})
     findings = judge_second_turn(answer, request)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.facts import Entry, Facts, Finish, Text, Transcript, judge_answer
+from harness.facts import Entry, Finish, Text, Transcript, WireFacts, judge_answer
 from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange, Request
 from tests.faulty.histories import OUTPUTS, TOOLS, WIRES
@@ -52,7 +52,7 @@ def reasoning(secret: str, item_id: str = "rs_0") -> Body:
     return {"type": "reasoning", "id": item_id, "summary": [], "encrypted_content": secret}
 
 
-def encrypted_twice() -> Facts:
+def encrypted_twice() -> WireFacts:
     """An answer as OpenAI streams it: the response repeats the reasoning, encrypted anew."""
     done = {"type": "response.output_item.done", "output_index": 0, "item": reasoning(FIRST)}
     text = {"type": "response.output_item.done", "output_index": 1, "item": MESSAGE}

@@ -7,12 +7,12 @@ change of one of the two is then a difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from harness.cassettes import Exchange
 from harness.cassettes.load import load
-from harness.facts import Facts
 from harness.providers import Answer, with_provider
 from harness.providers.openai_compat.thoughts import thought_tag
 from harness.providers.provider import EXIT_CODE, STDERR, TIER
@@ -20,6 +20,7 @@ from harness.proving.second_reader import SecondReader
 from harness.stream.events import INTERRUPTED, End
 from tests.readers.gemini import gather_body
 
+from .account import Facts
 from .apis import is_responses
 from .chat import gather_chat, gather_compat
 from .gemini_cli import gather_cli
@@ -60,13 +61,20 @@ def _gemini_cli(body: bytes, answer: Answer, end: End) -> Facts:
     return gather_cli(body, code, answer.headers.get(STDERR, ""))
 
 
+def _second(read: Callable[[bytes, Answer, End], Facts], *without: str) -> SecondReader:
+    def second(body: bytes, answer: Answer, end: End) -> dict[str, Any]:
+        return read(body, answer, end).values(without)
+
+    return second
+
+
 READERS: dict[str, SecondReader] = {
-    "anthropic": _messages,
-    "interactions": _interactions,
-    "openai": _openai,
-    "gemini-cli": _gemini_cli,
-    "openai-compat": _compatible,
-    **dict.fromkeys(("gemini-api", "vertex-ai", "code-assist"), _generate_content),
+    "anthropic": _second(_messages),
+    "interactions": _second(_interactions),
+    "openai": _second(_openai),
+    "gemini-cli": _second(_gemini_cli, "order", "call_places"),
+    "openai-compat": _second(_compatible),
+    **dict.fromkeys(("gemini-api", "vertex-ai", "code-assist"), _second(_generate_content)),
 }
 """The second readers by the name of their provider."""
 

@@ -15,10 +15,10 @@ import re
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from harness.facts import Facts, Run
-from harness.providers.event_facts import note_error
+from harness.facts import Run
 from harness.providers.wire_values import names_in, present
 from harness.stream.json_codec import Json
+from tests.readers.account import Facts, note_error
 from tests.readers.reader import MessageReader
 
 VENDORS = ("google", "vertex")

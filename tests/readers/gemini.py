@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeGuard
 
-from harness.facts import Facts, Run, arguments_of
-from harness.providers.event_facts import note_error
+from harness.facts import Run, arguments_of
 from harness.providers.wire_values import NOTHING, camel, present, strings, values_in
 from harness.stream.json_codec import Json
+from tests.readers.account import Facts, note_error
 from tests.readers.arguments import PlainArguments
 from tests.readers.reader import MessageReader
 from tests.readers.tool_code import find_blocks, find_written_calls

@@ -11,11 +11,10 @@ import json
 import re
 from collections.abc import Iterator
 
-from harness.facts import Facts
-from harness.providers.event_facts import note_error, note_exit
 from harness.providers.gemini.raw_values import count_gemini
 from harness.providers.wire_values import camel, names_in, strings
 from harness.stream.json_codec import Json
+from tests.readers.account import Facts, note_error, note_exit
 from tests.readers.lines import Object, items_in_lines, object_at
 
 _TYPES = {"init", "message", "tool_use", "tool_result", "error", "result"}
@@ -191,7 +190,7 @@ def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
     """Note statistics in either form: the named counts of all models together, and every other
     whole number at the top level.
     """
-    count_gemini(facts, stats)
+    facts.usage |= count_gemini(stats)
     models = stats.get("models")
     streamed = not _STREAM_COUNTS.keys().isdisjoint(stats) or not isinstance(models, dict)
     names = _STREAM_COUNTS if streamed else _DOCUMENT_COUNTS

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from harness.facts import Facts, Run, arguments_of
-from harness.providers.event_facts import note_error
+from harness.facts import Run, arguments_of
 from harness.providers.wire_values import camel, names_in, present, strings
 from harness.stream.json_codec import Json
+from tests.readers.account import Facts, note_error
 from tests.readers.reader import MessageReader
 
 _COUNTS: Final = {
@@ -167,11 +167,12 @@ class _Reader(MessageReader):
     def finish(self, interrupted: bool) -> Facts:
         """Return the facts of the whole body."""
         facts = self.facts
-        facts.open_call = self._calling is not None
+        facts.open_call, self._is_invalid = self._calling is not None, False
         if not interrupted and (self._waiting or not self._failed):
             for index in list(self._calls):
                 self._close_call(index)
                 self._give(index)
+        facts.open_call &= not self._is_invalid
         self._show_call()
         self._note_end()
         facts.ended_well = facts.ended_well and facts.finish != "failed"
@@ -563,12 +564,12 @@ class _Reader(MessageReader):
         self.facts.pieces.append(piece)
 
     def _end_call(self, arguments: Json) -> None:
-        self._calling = None
+        self._calling, self._is_invalid = None, False
         self.facts.calls[-1] = (self.facts.calls[-1][0], arguments)
 
     def _end_invalid_call(self, text: str) -> None:
         facts = self.facts
-        self._calling = None
+        self._calling, self._is_invalid = None, True  # the last call
         facts.invalid_calls.append((facts.calls[-1][0], text))
         columns: tuple[list[Any], ...] = (facts.calls, facts.marks, facts.places)
         for column in (*columns, facts.signed_before):

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from harness.facts import Facts, Run, arguments_of
-from harness.providers.event_facts import note_error
+from harness.facts import Run, arguments_of
 from harness.providers.wire_values import camel, names_in, present, strings
 from harness.stream.json_codec import Json
+from tests.readers.account import Facts, note_error
 from tests.readers.reader import MessageReader
 
 _EVENTS: Final = ("content_block_start", "content_block_delta", "content_block_stop")
@@ -128,11 +128,12 @@ class _Reader(MessageReader):
     def finish(self, interrupted: bool) -> Facts:
         """Return the facts of the whole body."""
         facts = self.facts
-        facts.open_call = self._call is not None
+        facts.open_call, self._is_invalid = self._call is not None, False
         if interrupted or facts.errors:
             self._show_call()
         else:
             self._close_all()
+            facts.open_call &= not self._is_invalid
         self._note_end()
         return facts
 
@@ -282,7 +283,8 @@ class _Reader(MessageReader):
             facts.calls[-1] = (name, arguments)
         elif given and given != arguments:
             facts.others.add("input")
-        if not isinstance(arguments, dict):
+        self._is_invalid = not isinstance(arguments, dict)  # the last call
+        if self._is_invalid:
             text = arguments if isinstance(arguments, str) and shown else json.dumps(arguments)
             for entries in (facts.calls, facts.marks, facts.places, facts.signed_before):
                 entries.pop()

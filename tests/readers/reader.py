@@ -7,10 +7,10 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 
-from harness.facts import CONTINUATION, Facts
-from harness.providers.event_facts import note_error
+from harness.facts import CONTINUATION
 from harness.providers.wire_values import present
 from harness.stream.json_codec import Json
+from tests.readers.account import Facts, note_error
 
 from .body import read_body
 
@@ -55,5 +55,5 @@ class MessageReader(ABC):
         if self._status >= 300:
             if not facts.errors:
                 note_error(facts, None, self._status)
-            facts.at_error = Facts()  # the status came before the body
+            facts.at_error = Facts(errors=facts.errors[:1])  # the status came before the body
         facts.ended_well = not (facts.finish in (None, *CONTINUATION) or facts.is_malformed)

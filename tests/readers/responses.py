@@ -13,10 +13,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.facts import Facts, Run, arguments_of
-from harness.providers.event_facts import note_error
+from harness.facts import Run, arguments_of
 from harness.providers.wire_values import names_in, present, strings
 from harness.stream.json_codec import Json
+from tests.readers.account import Facts, note_error
 from tests.readers.reader import MessageReader
 
 _COUNTS: Final = (
@@ -453,7 +453,9 @@ class _Reader(MessageReader):
             ):
                 facts.ends_in_thought = False
             if item.kind in _CALLS:
+                invalid = len(facts.invalid_calls)
                 self._note_call(item, broken=broken)
+                facts.open_call &= item is not first or len(facts.invalid_calls) == invalid
                 if broken and not item.is_over:
                     facts.open_call = True
                     break

@@ -334,7 +334,7 @@ def test_values_are_those_of_the_standard_librarys_json(arguments: str) -> None:
 
 SHARED = ("harness.facts", "harness.stream.json_codec")
 ROOTS = (*sys.stdlib_module_names, "msgspec", "tests")
-NOTES = ("note_error", "note_exit", "count_gemini")
+NOTES = ("error_facts", "exit_facts", "ErrorWords", "count_gemini")
 NAMES = ("camel", "names_in", "present", "strings", "values_in", "NOTHING")
 NOT_OF_FACTS = ("live",)
 FOLDER = Path(__file__).parent

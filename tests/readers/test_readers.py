@@ -97,15 +97,3 @@ def test_changes_grow_lists_and_indexes() -> None:
         assert changed([{"content": [{"id": "a"}, None, "b"]}], random)
     assert max(i for i in indexes if type(i) is int) == 8
     assert max(lengths) == 9
-
-
-def test_an_unreadable_piece_has_its_place() -> None:
-    _, exchange = SHIPPED("anthropic")[0]
-    ping = b'data: {"type": "ping"}\n\n'
-    provider = PROVIDERS["anthropic"]
-    answer = provider.answer(exchange, None, None)
-    facts = provider.read_facts(ping + b"data: \xff{\n\ndata: 7\n\n", answer, "complete")
-    assert (facts.unreadable, facts.unreadable_at) == (["\\xff{", "7"], len(ping))
-    facts = provider.read_facts(ping + b"data: 7\n\n", answer, "complete")
-    assert (facts.unreadable, facts.unreadable_at) == (["7"], len(ping))
-    assert provider.read_facts(ping, answer, "complete").unreadable_at is None

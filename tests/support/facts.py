@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.adapters import ADAPTERS, EVENTS, Output, RunOptions
-from harness.facts import Call, Error, Fact, Facts, Text, Thought, Usage, View
+from harness.facts import Call, Error, Fact, Text, Thought, Usage, View, WireFacts
 from harness.facts.detail import Blocked, Unfinished
 from harness.facts.stated import plain_fact
 from harness.judging.aspects import compare_output
@@ -48,15 +48,15 @@ def as_stated(facts: Iterable[Fact]) -> list[Fact]:
     return stated + [fact for fact in map(plain_fact, others) if fact]
 
 
-def reading_of(wire: Facts, provider: str = "gemini-api") -> Reading:
+def reading_of(wire: WireFacts, provider: str = "gemini-api") -> Reading:
     """The reading of an answer with these facts."""
     reading = Reading(EXCHANGE, RunOptions(provider=provider))
-    reading.facts, reading.readable = wire, None
+    reading.facts = wire
     return reading
 
 
 def losses(
-    wire: Facts,
+    wire: WireFacts,
     payloads: Sequence[dict[str, Any]],
     dialect: str,
     *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.facts import Facts, Finding
+from harness.facts import Finding, WireFacts
 from harness.providers import PROVIDERS, Provider
 from harness.providers.second_turn import SecondTurnAspect
 from harness.providers.second_turn import judge_second_turn as judge
@@ -18,7 +18,7 @@ def provider_of_body(body: dict[str, Any], name: str = "") -> Provider:
 
 
 def judge_second_turn(
-    answer: Facts, body: dict[str, Any], wire: str = "", **named: Any
+    answer: WireFacts, body: dict[str, Any], wire: str = "", **named: Any
 ) -> dict[SecondTurnAspect, Finding]:
     """The findings of a request that follows an answer. ``wire``: the name of its provider."""
     provider = provider_of_body(body, wire)

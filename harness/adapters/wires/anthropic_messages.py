@@ -89,9 +89,7 @@ class AnthropicMessages(WireView):
 
     def _count(self, usage: Usage) -> None:
         self._usage |= {name: count for name, count in usage.raw.items() if count is not None}
-        self._counts.usage = {
-            name: count for name, count in self._usage.items() if type(count) is int
-        }
+        self._counts = {name: count for name, count in self._usage.items() if type(count) is int}
 
     def close(self) -> None:
         if _OVERLAP in self._reader.oddities:

@@ -66,4 +66,4 @@ class Interactions(WireView):
         super()._read(message)
 
     def _count(self, usage: Usage) -> None:
-        count_interactions(self._counts, usage.raw)
+        self._counts |= count_interactions(usage.raw)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from harness.facts import Call, Fact, Facts, arguments_of
+from harness.facts import Call, Fact, arguments_of
 from harness.providers.answer_reader import AnswerReader
 from harness.providers.openai_compat.calls import Calls, Piece
 from harness.providers.openai_compat.choices import Choices
@@ -157,8 +157,7 @@ class OpenAIChat(WireView):
 
     def _begin(self) -> None:
         self._reader = self._chat = _Reader(Answer())
-        self._finish = "", 0
-        self._counts, self._counted = Facts(), 0
+        self._finish, self._counts, self._counted = ("", 0), {}, 0
         self._objects: set[Json] = set()
 
     def _read(self, message: dict[str, Json]) -> None:
@@ -172,7 +171,7 @@ class OpenAIChat(WireView):
             if _WHOLE in self._objects or (kind == _WHOLE and self._objects):
                 raise Unreadable(f"the answer has other objects beside one {_WHOLE}")
             self._objects.add(kind)
-            self._counts = Facts()  # only those of the last chunk count
+            self._counts = {}  # only those of the last chunk count
         self._chat.calls.are_whole = kind == _WHOLE
         super()._read(message)
 
@@ -194,7 +193,7 @@ class OpenAIChat(WireView):
         return super()._facts_of(place, [*errors] or mine)
 
     def _count(self, usage: Usage) -> None:
-        count_chat(self._counts, usage.raw)
+        self._counts |= count_chat(usage.raw)
 
     def close(self) -> None:
         """Note the calls where their last pieces came. A call whose arguments are not whole is no

@@ -109,7 +109,7 @@ class OpenAIResponses(WireView):
         return self.faults.get(name, f"{name}: {way}")
 
     def _count(self, usage: Usage) -> None:
-        count_responses(self._counts, usage.raw)
+        self._counts |= count_responses(usage.raw)
 
 
 def _content(facts: list[list[Fact]]) -> tuple[str, str, list[Json]]:

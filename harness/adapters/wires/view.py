@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from harness.facts import Call, Fact, Facts, Finish, Text, Thought, Usage, counts_of
+from harness.facts import Call, Fact, Finish, Text, Thought, Usage, counts_of
 from harness.providers import Answer
 from harness.providers.answer_reader import AnswerReader
 from harness.stream import events as canonical
@@ -38,7 +38,7 @@ class WireView(WireReader):
         self._reader = self.reader(Answer())
         self._calls: dict[int, tuple[str | None, str]] = {}
         self._finish: tuple[str, int] = ("", 0)
-        self._counts = Facts()
+        self._counts: dict[str, int] = {}
         self._counted = 0
 
     def _read(self, message: dict[str, Json]) -> None:
@@ -93,7 +93,7 @@ class WireView(WireReader):
         reason, place = self._finish
         if reason:
             self.facts[place].append(Finish(reason))
-        if counts := counts_of(self._counts.usage):
+        if counts := counts_of(self._counts):
             self.facts[self._counted].append(Usage(**counts))
 
 

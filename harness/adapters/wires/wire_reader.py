@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.facts import Error, Fact, Facts
-from harness.providers.event_facts import note_error
+from harness.facts import Error, Fact
+from harness.providers.event_facts import error_facts
 from harness.stream.framing import Frame, SseFramer, sse
 from harness.stream.json_codec import Json, decode_json
 from harness.stream.printable import short_json, shorten
@@ -108,11 +108,9 @@ class WireReader(ABC):
 
 def error_of(error: Json) -> Error:
     """Return an error of the wire as a fact, with its number or else its first word."""
-    noted = Facts()
-    note_error(noted, error)
-    ((code, message),) = noted.errors
-    words = [word for word in noted.error_words if word != message]
-    return Error(code if code is not None else next(iter(words), None), message)
+    said, fact = error_facts(error)
+    words = (word for word in said.words if word != fact.message)
+    return fact if fact.code is not None else Error(next(words, None), fact.message)
 
 
 def messages_of(items: Sequence[Json], framing: Framing) -> Iterator[WireMessage]:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from harness.adapters import AdapterError, Subject
-from harness.facts import Facts
 from harness.stream.exchange import Exchange
 
 from ..aspects import provider_of
@@ -59,7 +58,7 @@ def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tup
 def silence(damaged: Exchange, items: list[Any], subject: Subject) -> str:
     """Return the fault if an adapter gives no items for a body with facts, else ""."""
     provider = provider_of(damaged, subject)
-    return "" if items or provider.facts(damaged) == Facts() else f"gives no {subject.adapter.noun}"
+    return "" if items or not provider.facts(damaged).facts else f"gives no {subject.adapter.noun}"
 
 
 def flipped(body: bytes, chance: random.Random) -> bytes:

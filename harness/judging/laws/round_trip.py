@@ -11,7 +11,7 @@ from typing import Final
 
 from harness.adapters import AdapterError, Subject
 from harness.dialects.dialect import RequestTranslator
-from harness.facts import Facts
+from harness.facts import WireFacts
 from harness.pipeline.request import ask
 from harness.providers.second_turn import SecondTurnAspect, judge_second_turn
 from harness.stream.events import INTERRUPTED
@@ -55,7 +55,7 @@ def return_findings(exchange: Exchange, subject: Subject) -> list[Breach]:
 
 
 def _next_request(
-    exchange: Exchange, subject: Subject, translator: RequestTranslator, wire: Facts
+    exchange: Exchange, subject: Subject, translator: RequestTranslator, wire: WireFacts
 ) -> GenerateRequest:
     """Return the request after the answer, with an outcome for each call. Raises
     `TranslationError`.

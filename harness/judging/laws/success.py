@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from harness.adapters import AdapterError, Subject
-from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript, View
+from harness.facts import CONTINUATION, Error, Finish, Transcript, View, WireFacts
 from harness.stream.exchange import Exchange
 
 from ..aspects import facts_of, provider_of, read_raw_facts, wire_facts
@@ -111,7 +111,7 @@ def _answers(exchange: Exchange, subject: Subject) -> Iterator[tuple[str, Exchan
             yield name, changed
 
 
-def no_good_end(wire: Facts) -> str:
+def no_good_end(wire: WireFacts) -> str:
     """Return the reason why an answer must not end like a good one, or "".
 
     An answer with a call may always end as a call. This does not check errors and refusals, because
@@ -133,7 +133,7 @@ def no_good_end(wire: Facts) -> str:
     return "" if wire.ended_well else f"its finish reason is {wire.finish}"
 
 
-def _ends_well(answer: Exchange, subject: Subject, wire: Facts) -> bool:
+def _ends_well(answer: Exchange, subject: Subject, wire: WireFacts) -> bool:
     """Return whether the adapter reports a good end. An exception is not a good end. An adapter
     that states its facts may ask again after some answers. The end of the next answer is not
     checked.

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace as with_fields
 
-from harness.facts import Facts, Finding, call_value, plain_base64
+from harness.facts import Finding, WireFacts, call_value, plain_base64
 from harness.stream.json_codec import Json, same_json
 from harness.stream.prompt import AnyPart, Call, Media, Prompt, Result, Text, Thinking
 
@@ -232,7 +232,7 @@ def _json(value: Any) -> Any:
     return json.loads(json.dumps(value, default=str))
 
 
-def with_places(finding: Finding, answer: Facts, sent: Prompt, body: Json) -> Finding:
+def with_places(finding: Finding, answer: WireFacts, sent: Prompt, body: Json) -> Finding:
     """Return a red finding about an answer that is sent back, with the value of the answer, and the
     part of the request that has it or is nearest to it.
     """

@@ -9,8 +9,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from harness.facts import Fact, Facts, arguments_of, counts_of
+from harness.facts import Fact, WireFacts, arguments_of, counts_of, detail
 from harness.facts import fact as stated
+from harness.facts.detail import Content, Counts, Result, Signature, WrittenCall
 from harness.stream.events import (
     Annotation,
     Blocked,
@@ -20,7 +21,6 @@ from harness.stream.events import (
     Code,
     CodeResult,
     Error,
-    Event,
     Finish,
     Media,
     Metadata,
@@ -36,16 +36,16 @@ from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 from harness.stream.json_path import Assembly
 
-from ..event_facts import EventFacts
+from ..event_facts import EventFacts, billing_fact, opaque_values
 from ..provider import TIER, Answer
 from ..wire_values import present
 from .normalizer import GeminiNormalizer
 from .raw_values import (
+    annotation_facts,
     count_gemini,
-    note_annotation,
-    note_other_usage,
-    note_server_tool,
     pick,
+    server_tool_values,
+    usage_facts,
     values_of_piece,
 )
 from .written_calls import find_blocks, find_written_calls
@@ -74,6 +74,7 @@ class GeminiFacts(EventFacts):
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
+        self.facts += billing_fact("serviceTier", answer.headers.get(TIER))
         self._streamed: Assembly | None = None
         """The pieces of the arguments of the latest call, if it has some."""
         self._counts: Usage | None = None
@@ -84,16 +85,17 @@ class GeminiFacts(EventFacts):
             ToolResult: self._tool_result,
         }
 
-    def close(self, events: Iterable[Event]) -> Facts:
-        facts = super().close(events)
+    def _note_end(self) -> None:
         self._count()
-        if "serviceTier" not in facts.billing:
-            facts.add_billing("serviceTier", self._answer.headers.get(TIER))
+        self._note_calls_in_text()
+
+    def _note_calls_in_text(self) -> None:
+        """Note the calls of the text so far that are not noted yet."""
         if self._answer.tool_code:
-            for view in filter(None, (facts, facts.at_error, facts.at_block)):
-                view.blocks = find_blocks(view.text)
-                view.written_calls = find_written_calls(view.text)
-        return facts
+            text = "".join([fact.text for fact in self.facts if isinstance(fact, stated.Text)])
+            found = [WrittenCall(*call, block=True) for call in find_blocks(text)]
+            found += [WrittenCall(*call, block=False) for call in find_written_calls(text)]
+            self.facts += [call for call in found if call not in self.facts]
 
     # ---------------------------------------------------------------- content
 
@@ -103,7 +105,7 @@ class GeminiFacts(EventFacts):
 
     def _sign(self, kind: str, signature: Json) -> None:
         if isinstance(signature, str) and signature:
-            self.facts.signatures.append((kind, signature))
+            self.facts.append(Signature(kind, signature))
 
     def _call_start(self, event: CallStart) -> None:
         super()._call_start(event)
@@ -116,48 +118,45 @@ class GeminiFacts(EventFacts):
             self._streamed = self._streamed or Assembly()
             self._streamed.add(event.path, event.value)
 
-    def _show_call(self) -> None:
-        if self._open:
-            arguments = self._streamed.value() if self._streamed else {}
-            self.facts.calls[-1] = (self.facts.calls[-1][0], arguments)
+    def _arguments_so_far(self) -> Json:
+        return self._streamed.value() if self._streamed else {}
 
     def _note_part(self, raw: dict[str, Json]) -> None:
-        self.facts.others |= present(raw, _BESIDE)
+        self._note_names(present(raw, _BESIDE))
 
     def _media(self, event: Media) -> None:
         self._note_part(event.raw)
-        self.facts.media += 1
-        self.facts.add_opaque("thoughts" if event.thought else "media", event.data, event.uri)
+        aspect = "thoughts" if event.thought else "media"
+        self.facts += (Content("media"), *opaque_values(aspect, event.data, event.uri))
         self._sign("other", event.signature)
 
     def _code(self, event: Code | CodeResult) -> None:
         self._note_part(event.raw)
-        self.facts.code += 1
-        self.facts.add_opaque("code", event.code if isinstance(event, Code) else event.output)
+        code = event.code if isinstance(event, Code) else event.output
+        self.facts += (Content("code"), *opaque_values("code", code))
         self._sign("other", event.signature)
 
     def _server_tool(self, event: ServerCall | ServerResult) -> None:
         self._note_part(event.raw)
-        self.facts.server_tools += 1
         name = "toolCall" if isinstance(event, ServerCall) else "toolResponse"
-        note_server_tool(self.facts, pick(event.raw, name))
+        self.facts += (Content("server_tools"), *server_tool_values(pick(event.raw, name)))
         self._sign("other", event.signature)
 
     def _tool_result(self, event: ToolResult) -> None:
-        self.facts.others.add("functionResponse")
-        self.facts.add_result(False, event.response)
+        self._note_names(["functionResponse"])
+        self.facts.append(Result.of(False, event.response))
         self._sign("other", event.signature)
 
     # ---------------------------------------------------------------- beside the content
 
     def _metadata(self, event: Metadata) -> None:
         if event.name != "service_tier":
-            self.facts.others |= present(event.raw, set())
+            self._note_names(present(event.raw, set()))
 
     def _annotation(self, event: Annotation) -> None:
         self._note_part(event.raw)
         if event.candidate == 0:
-            note_annotation(self.facts, event.raw)
+            self.facts += annotation_facts(event.raw)
 
     def _usage(self, event: Usage) -> None:
         """Note the counts when others come: usual messages repeat all of them."""
@@ -170,28 +169,29 @@ class GeminiFacts(EventFacts):
     def _count(self) -> None:
         event, self._counts = self._counts, None
         if event is not None:
-            count_gemini(self.facts, event.raw)
-            note_other_usage(self.facts, event.raw)
+            self.facts.append(Counts(self._counts_of(event.raw)))
+            self.facts += usage_facts(event.raw)
+
+    def _counts_of(self, usage: dict[str, Json]) -> dict[str, int]:
+        return count_gemini(usage)
 
     def _blocked(self, event: Blocked) -> None:
         self._count()
-        facts = self.facts
-        facts.block_reason = event.reason
-        if facts.at_block is None:
-            facts.open_call = bool(self._open)
-            self._show_call()
-            facts.at_block = facts.snapshot()
+        self._note_open()
+        self._note_calls_in_text()
+        self.facts.append(detail.Blocked(event.reason))
 
     def _error(self, event: Error) -> None:
         self._count()
+        self._note_calls_in_text()
         super()._error(event)
 
     def _error_in(self, message: dict[str, Json]) -> Json:
         inner = message.get("response")
         if isinstance(inner, dict) and message.get("candidates") is None:
-            self.facts.others |= present(message, {"response", "error"})
+            self._note_names(present(message, {"response", "error"}))
             return message.get("error") or self._error_in(inner)
-        self.facts.others |= present(message, _READ)
+        self._note_names(present(message, _READ))
         return message.get("error")
 
     def _unknown(self, event: Unknown) -> None:
@@ -203,16 +203,16 @@ class GeminiFacts(EventFacts):
         elif where == "call piece":
             for value in values_of_piece(raw) if isinstance(pick(raw, "jsonPath"), str) else ():
                 self._note_piece(value)
-            self.facts.others |= present(raw, set())
+            self._note_names(present(raw, set()))
         elif where.startswith(("part kind ", "part field ")):
             self._note_part(raw)
             kind = "other" if present(raw, _BESIDE) else "text"
             self._sign(kind, pick(raw, "thoughtSignature"))
         elif where.startswith("call field "):
-            self.facts.others |= present(raw, {"id"})  # a part of a streamed call may repeat it
+            self._note_names(present(raw, {"id"}))  # a part of a streamed call may repeat it
         elif where.startswith(_NOTED) and not where.startswith("field usageMetadata."):
-            self.facts.others |= present(raw, set())
-            note_annotation(self.facts, raw)
+            self._note_names(present(raw, set()))
+            self.facts += annotation_facts(raw)
         elif where == "frame":
             super()._unknown(event)
 
@@ -224,14 +224,14 @@ class GeminiFacts(EventFacts):
         if isinstance(arguments, str):
             arguments = arguments_of(arguments.strip())
         if arguments is not None and not isinstance(arguments, dict):
-            self.facts.others |= present(call, set())
+            self._note_names(present(call, set()))
         else:
             left = {"partialArgs"} if pick(call, "partialArgs") else set()
-            self.facts.others |= left | present(call, _CALL)
+            self._note_names(left | present(call, _CALL))
 
     def _note_piece(self, value: Json) -> None:
         if value is not None:
-            self.facts.pieces.append(value if isinstance(value, str) else "")
+            self.facts.append(detail.CallPiece(value if isinstance(value, str) else ""))
 
 
 def state_messages(messages: Iterable[Json]) -> Iterator[Fact]:
@@ -240,7 +240,7 @@ def state_messages(messages: Iterable[Json]) -> Iterator[Fact]:
     """
     starts: dict[int, CallStart] = {}
     finish: Finish | None = None
-    noted = Facts()
+    noted: dict[str, int] = {}
     normalizer = GeminiNormalizer(Answer())
     events = [event for message in messages for event in normalizer.feed(Frame(0, message))]
     events += [event for event in normalizer.close() if not isinstance(event, CallEnd)]
@@ -260,18 +260,18 @@ def state_messages(messages: Iterable[Json]) -> Iterator[Fact]:
             case Finish():
                 finish = event
             case Usage():
-                count_gemini(noted, event.raw)
+                noted |= count_gemini(event.raw)
             case Error():
                 yield stated.Error(event.code, event.message)
             case Blocked():
                 yield stated.Error(None, f"blocked: {event.reason}")
     if finish is not None:
         yield stated.Finish(finish.raw)
-    if counts := counts_of(noted.usage):
+    if counts := counts_of(noted):
         yield stated.Usage(**counts)
 
 
-def read_messages(messages: Iterable[Json]) -> Facts:
+def read_messages(messages: Iterable[Json]) -> WireFacts:
     """Return the facts of messages that are already parsed."""
     answer = Answer()
     normalizer, reader = GeminiNormalizer(answer), GeminiFacts(answer)

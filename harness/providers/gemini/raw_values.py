@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from harness.facts import Facts
+from harness.facts import Fact
+from harness.facts.detail import Fields, Opaque
 from harness.stream.json_codec import Json
 
+from ..event_facts import billing_fact, opaque_values
 from ..wire_values import camel, strings, values_in
 
 _CAPITAL = re.compile(r"[A-Z]")
@@ -35,40 +37,33 @@ _ANNOTATIONS = {
 _URI_FIELDS = ("uri", "retrievedUrl", "retrieved_url")
 
 
-def count_gemini(facts: Facts, usage: dict[str, Json]) -> None:
-    """Note the counts of a ``usageMetadata``: each replaces an earlier one; a value that is not a
-    whole number is left out.
-    """
-    for name, value in usage.items():
-        count = value if type(value) is int else _whole(value)
-        if count is not None:
-            facts.usage[camel(name)] = count
+def count_gemini(usage: dict[str, Json]) -> dict[str, int]:
+    """Return the counts of a ``usageMetadata``; a value that is not a whole number is left out."""
+    counts = ((name, _whole(value)) for name, value in usage.items())
+    return {camel(name): count for name, count in counts if count is not None}
 
 
-def note_other_usage(facts: Facts, usage: dict[str, Json]) -> None:
-    """Note how the answer is billed, and the names of the fields that are no counts."""
+def usage_facts(usage: dict[str, Json]) -> Iterator[Fact]:
+    """Yield how the answer is billed, and the names of the fields that are no counts."""
     if usage.keys() <= _COUNTS:
         return
     for name in _BILLING:
-        facts.add_billing(name, pick(usage, name))
-    facts.others |= {
-        camel(name)
-        for name, value in usage.items()
-        if value is not None and name not in _COUNTS and camel(name) not in _BILLING
-    }
+        yield from billing_fact(name, pick(usage, name))
+    others = (name for name, value in usage.items() if value is not None and name not in _COUNTS)
+    yield Fields(frozenset({camel(name) for name in others} - {*_BILLING}))
 
 
-def note_annotation(facts: Facts, candidate: dict[str, Json]) -> None:
-    """Note the sources and the log probabilities in the fields of a candidate."""
+def annotation_facts(candidate: dict[str, Json]) -> Iterator[Opaque]:
+    """Yield the sources and the log probabilities in the fields of a candidate."""
     for aspect, names in _ANNOTATIONS.items():
         for name in names:
-            facts.add_opaque(aspect, *_sources(pick(candidate, name)))
+            yield from opaque_values(aspect, *_sources(pick(candidate, name)))
     for token in _chosen_tokens(pick(candidate, "logprobsResult")):
-        facts.add_opaque("logprobs", str(pick(token, "logProbability")))
+        yield from opaque_values("logprobs", str(pick(token, "logProbability")))
 
 
-def note_server_tool(facts: Facts, tool: Json) -> None:
-    """Note the values of a tool that the server ran."""
+def server_tool_values(tool: Json) -> Iterator[Opaque]:
+    """Yield the values of a tool that the server ran."""
     if isinstance(tool, dict):
         texts = [
             text
@@ -76,7 +71,7 @@ def note_server_tool(facts: Facts, tool: Json) -> None:
             for text in strings(tool.get(field))
             if not _ENUM_WORD.fullmatch(text)
         ]
-        facts.add_opaque("server_tools", tool.get("id"), *texts)
+        yield from opaque_values("server_tools", tool.get("id"), *texts)
 
 
 def values_of_piece(piece: dict[str, Json]) -> list[Json]:

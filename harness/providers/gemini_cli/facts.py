@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.facts import Facts
+from harness.facts import detail, fact
+from harness.facts.detail import Counts, Result
 from harness.stream.events import (
     Finish,
     Metadata,
@@ -14,6 +15,7 @@ from harness.stream.events import (
 )
 from harness.stream.json_codec import Json
 
+from ..event_facts import opaque_values
 from ..gemini.raw_values import count_gemini
 from ..run_facts import RunFacts
 from ..wire_values import present, strings
@@ -37,31 +39,31 @@ class CliFacts(RunFacts):
     """One run: see `harness.providers.provider.FactsReader`."""
 
     def _tool_result(self, event: ToolResult) -> None:
-        facts = self.facts
-        facts.others.add("functionResponse")
-        facts.add_result(event.status not in ("", "success") or bool(event.error), event.response)
-        facts.add_opaque("server_tools", *strings(event.response), event.error)
+        self._note_names(["functionResponse"])
+        failed = event.status not in ("", "success") or bool(event.error)
+        self.facts.append(Result.of(failed, event.response))
+        self.facts += opaque_values("server_tools", *strings(event.response), event.error)
 
     def _notice(self, event: Notice) -> None:
-        self.facts.others |= {"severity", "message"} & event.raw.keys()
-        self.facts.notices.append(event.message)
+        self._note_names({"severity", "message"} & event.raw.keys())
+        self.facts.append(detail.Notice(event.message))
 
     def _metadata(self, event: Metadata) -> None:
         """Note the time of a run; the prompt that it repeats has no fact."""
-        self.facts.others |= {"role"} if event.name == "echo" else present(event.raw, set())
+        self._note_names(["role"] if event.name == "echo" else present(event.raw, set()))
 
     def _usage(self, event: Usage) -> None:
-        count_stats(self.facts, event.raw)
+        self.facts.append(Counts(count_stats(event.raw)))
 
     def _finish(self, event: Finish) -> None:
-        self.facts.finish, self._ended_well = event.raw, event.reason == "stop"
+        self.facts.append(fact.Finish(event.raw))
+        self._is_success = event.reason == "stop"
 
 
-def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
-    """Note statistics in either form: the named counts of all models together, and every other
-    whole number at the top level.
+def count_stats(stats: dict[str, Json]) -> dict[str, int]:
+    """Return the counts of statistics in either form: the named counts of all models together, and
+    every other whole number at the top level.
     """
-    count_gemini(facts, stats)
     models = stats.get("models")
     streamed = not _STREAM_COUNTS.keys().isdisjoint(stats) or not isinstance(models, dict)
     names = _STREAM_COUNTS if streamed else _DOCUMENT_COUNTS
@@ -77,4 +79,4 @@ def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
         for name, wire in names.items():
             if type(counts.get(name)) is int:
                 sums[wire] = sums.get(wire, 0) + counts[name]
-    facts.usage |= sums
+    return count_gemini(stats) | sums

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Final
 
-from harness.facts import Facts
+from harness.facts import Fact
+from harness.facts.detail import Content, Counts, Fields, Result, Signature, signatures_of
 from harness.stream.events import (
     Annotation,
     BlockStart,
-    CallInvalid,
     CallStart,
     Code,
     CodeResult,
-    Event,
     Media,
     Metadata,
     Reasoning,
@@ -27,7 +26,7 @@ from harness.stream.events import (
 )
 from harness.stream.json_codec import Json
 
-from ..event_facts import EventFacts
+from ..event_facts import EventFacts, billing_fact, opaque_values
 from ..provider import Answer
 from ..wire_values import camel, list_of, names_in, present, strings
 from .steps import MEDIA, SERVER_STEPS
@@ -61,9 +60,11 @@ _MEDIA_FIELDS: Final = {"type", "data", "uri"}
 class InteractionsFacts(EventFacts):
     """One answer: see `harness.providers.provider.FactsReader`."""
 
+    signed_calls = True
+
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
-        self._part = 0
+        self._part_begins = True
         self._parts = 0
         """The number of texts that are still to come of the summary with which a thought began."""
         self._reads |= {
@@ -72,15 +73,13 @@ class InteractionsFacts(EventFacts):
             ToolResult: self._tool_result,
         }
 
-    def close(self, events: Iterable[Event]) -> Facts:
-        facts = super().close(events)
-        facts.ended_well = facts.ended_well and facts.finish != "failed"
-        return facts
+    def _ended_well(self) -> bool:
+        return super()._ended_well() and self._ends != "failed"
 
     # ---------------------------------------------------------------- content
 
     def _block_start(self, event: BlockStart) -> None:
-        self._part = len(self.facts.thoughts)
+        self._part_begins = True
         if "event_type" in event.raw:
             self._parts = len(list_of(event.raw["step"].get("summary")))
         else:  # a step of a whole interaction has no deltas
@@ -89,48 +88,42 @@ class InteractionsFacts(EventFacts):
     def _text(self, event: Text) -> None:
         super()._text(event)
         if event.signature is not None:
-            self.facts.signatures.append(("text", event.signature))
+            self.facts.append(Signature("text", event.signature))
 
     def _reasoning(self, event: Reasoning) -> None:
         if self._parts and event.text:
-            self._part = len(self.facts.thoughts)
+            self._part_begins = True
             self._parts -= 1
         super()._reasoning(event)
 
     def _call_start(self, event: CallStart) -> None:
         super()._call_start(event)
-        self.facts.signed_before.append(len(self.facts.signatures))
         if event.signature is not None:
-            self.facts.signatures.append(("call", event.signature))
-
-    def _call_invalid(self, event: CallInvalid) -> None:
-        super()._call_invalid(event)
-        self.facts.signed_before.pop()
+            self.facts.append(Signature("call", event.signature))
 
     def _media(self, event: Media) -> None:
-        _read_medium(self.facts, event.raw, thought=event.thought)
+        self.facts += media_facts(event.raw, thought=event.thought)
 
     def _code(self, event: Code | CodeResult) -> None:
-        _read_server_tool(self.facts, event.raw)
+        self.facts += server_tool_facts(event.raw)
 
     def _server_tool(self, event: ServerCall | ServerResult) -> None:
-        _read_server_tool(self.facts, event.raw)
+        self.facts += server_tool_facts(event.raw)
 
     def _tool_result(self, event: ToolResult) -> None:
-        self.facts.others.add("functionResponse")
-        self.facts.add_result(event.error is not None, event.response)
+        self._note_names(["functionResponse"])
+        self.facts.append(Result.of(event.error is not None, event.response))
 
     # ---------------------------------------------------------------- beside the content
 
     def _metadata(self, event: Metadata) -> None:
-        facts = self.facts
         if event.name in _NAMED:
             super()._metadata(event)
         elif event.name == "echo" and "user_input" in event.raw:
-            facts.others |= names_in(event.raw["user_input"])
+            self._note_names(names_in(event.raw["user_input"]))
         elif event.name != "agent":
-            facts.others |= present(event.raw, set())
-        facts.add_billing("service_tier", event.raw.get("service_tier"))
+            self._note_names(present(event.raw, set()))
+        self.facts += billing_fact("service_tier", event.raw.get("service_tier"))
 
     def _annotation(self, event: Annotation) -> None:
         """Note the address of each citation."""
@@ -140,63 +133,61 @@ class InteractionsFacts(EventFacts):
             for citation in annotations:
                 if isinstance(citation, dict):
                     address = citation.get(_CITATIONS[str(citation["type"])])
-                    self.facts.add_opaque("citations", address)
+                    self.facts += opaque_values("citations", address)
         else:
-            self.facts.others |= names_in(annotations)
+            self._note_names(names_in(annotations))
 
     def _usage(self, event: Usage) -> None:
-        count_interactions(self.facts, event.raw)
+        self.facts.append(Counts(count_interactions(event.raw)))
 
     def _error_in(self, message: dict[str, Json]) -> Json:
         if "event_type" in message:
-            self.facts.others |= present(message, _ERROR_FIELDS)
+            self._note_names(present(message, _ERROR_FIELDS))
         return super()._error_in(message)
 
     def _unknown(self, event: Unknown) -> None:
         if event.where.startswith(("content", "item of events")):
-            self.facts.others |= names_in(event.raw)
+            self._note_names(names_in(event.raw))
         else:
             super()._unknown(event)
 
 
-def count_interactions(facts: Facts, usage: dict[str, Json]) -> None:
-    """Note every whole number of ``usage``."""
-    facts.usage |= {
+def count_interactions(usage: dict[str, Json]) -> dict[str, int]:
+    """Return every whole number of ``usage``."""
+    return {
         COUNTS.get(name, camel(name)): value for name, value in usage.items() if type(value) is int
     }
 
 
-def gather_step(step: dict[str, Json]) -> Facts:
-    """Return the media, code, server tools and signatures of one part that is passed on
-    unchanged.
+def step_facts(step: dict[str, Json]) -> Iterator[Fact]:
+    """Yield the facts of one part that is passed on unchanged, if it is a medium or about a tool of
+    the server.
     """
-    facts = Facts()
     if step["type"] in MEDIA:
-        _read_medium(facts, step)
+        yield from media_facts(step)
     elif step["type"] in SERVER_STEPS:
-        _read_server_tool(facts, step)
-    return facts
+        yield from server_tool_facts(step)
 
 
-def _read_medium(facts: Facts, content: dict[str, Json], *, thought: bool = False) -> None:
-    """Note a medium of the answer, or of a thought."""
-    facts.media += 1
+def media_facts(content: dict[str, Json], *, thought: bool = False) -> Iterator[Fact]:
+    """Yield a medium of the answer, or of a thought."""
+    yield Content("media")
     aspect = "thoughts" if thought else "media"
-    facts.add_opaque(aspect, content.get("data"), content.get("uri"))
-    facts.others |= present(content, _MEDIA_FIELDS)
+    yield from opaque_values(aspect, content.get("data"), content.get("uri"))
+    yield Fields(frozenset(present(content, _MEDIA_FIELDS)))
 
 
-def _read_server_tool(facts: Facts, step: dict[str, Json]) -> None:
-    """Note the code or the server tool of a whole step."""
-    facts.add_signature("other", step.get("signature") or None)
+def server_tool_facts(step: dict[str, Json]) -> Iterator[Fact]:
+    """Yield the code or the server tool of a whole step."""
+    yield from signatures_of("other", step.get("signature") or None)
     arguments, result = step.get("arguments"), step.get("result")
     if str(step["type"]).startswith("code_execution"):
-        facts.code += 1
+        yield Content("code")
         code = arguments.get("code") if isinstance(arguments, dict) else None
-        facts.add_opaque("code", code, result)
-        facts.others |= present(step, _CODE_FIELDS)
+        yield from opaque_values("code", code, result)
+        yield Fields(frozenset(present(step, _CODE_FIELDS)))
     else:
-        facts.server_tools += 1
+        yield Content("server_tools")
         values = [*strings(arguments, _WORDS), *strings(result, _WORDS)]
-        facts.add_opaque("server_tools", step.get("id") or step.get("call_id"), *values)
-        facts.others |= present(step, {"type", "signature"})
+        yield from opaque_values("server_tools", step.get("id") or step.get("call_id"), *values)
+        yield Fields(frozenset(present(step, {"type", "signature"})))

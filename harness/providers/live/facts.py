@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from harness.stream.json_codec import Json
+
 from ..gemini.facts import GeminiFacts
 
 
 class LiveFacts(GeminiFacts):
     """One connection: see `harness.providers.provider.FactsReader`."""
 
-    def _count(self) -> None:
-        super()._count()
+    def _counts_of(self, usage: dict[str, Json]) -> dict[str, int]:
+        counts = super()._counts_of(usage)
         # The Live API calls the output ``responseTokenCount``, and on Vertex AI as everywhere.
-        if (output := self.facts.usage.pop("responseTokenCount", None)) is not None:
-            self.facts.usage["candidatesTokenCount"] = output
+        if (output := counts.pop("responseTokenCount", None)) is not None:
+            counts["candidatesTokenCount"] = output
+        return counts

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from harness.facts import Facts
+from harness.facts import WireFacts
 from harness.stream.events import End, Event
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json, decode_object
@@ -101,7 +101,7 @@ class OpenAiFacts:
         if (chat := self._choice.is_chat(frame)) is not None:
             self._decide(chat)
 
-    def close(self, events: Iterable[Event]) -> Facts:
+    def close(self, events: Iterable[Event]) -> WireFacts:
         reader = self._reader or self._decide(self._choice.by_request())
         return reader.close(events)
 

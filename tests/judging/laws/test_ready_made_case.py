@@ -12,7 +12,7 @@ import pytest
 from harness.adapters import ADAPTERS, EVENTS, Adapter
 from harness.cassettes import Origin, loads
 from harness.dialects import DIALECTS
-from harness.facts import Facts
+from harness.facts import WireFacts
 from harness.judging.laws import LAWS
 from harness.judging.laws.judge import LawCell, cells, judge_law, ready_made_case
 from harness.judging.laws.shrink import shrink
@@ -83,7 +83,7 @@ def test_a_reader_that_knows_no_smaller_message_hides_no_finding(
     known = [frame.json for frame in frames_of(EXCHANGE, provider="gemini-api")]
     read = Provider.facts_of
 
-    def facts_of(self: Provider, steps: Iterable[Step], answer: Answer) -> Facts:
+    def facts_of(self: Provider, steps: Iterable[Step], answer: Answer) -> WireFacts:
         steps = list(steps)
         if [frame.json for frame, _ in steps if frame] != known:
             raise KeyError("candidates")

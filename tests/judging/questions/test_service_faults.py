@@ -13,7 +13,7 @@ import pytest
 from harness import At
 from harness.adapters import Adapter, FaultReaction
 from harness.adapters.named import adapter_of_target
-from harness.facts import Facts, Transcript, read_losses
+from harness.facts import Transcript, WireFacts, read_losses
 from harness.judging.aspect_run import JudgedExchange
 from harness.judging.questions.service_faults import (
     SERVICE_FAULTS,
@@ -180,7 +180,7 @@ def test_a_long_stream_is_read_a_few_times(monkeypatch: pytest.MonkeyPatch) -> N
     )
     read, readings = Provider.read_facts, []
 
-    def read_facts(self: Provider, body: bytes, answer: Answer, end: End) -> Facts:
+    def read_facts(self: Provider, body: bytes, answer: Answer, end: End) -> WireFacts:
         readings.append(len(body))
         return read(self, body, answer, end)
 

@@ -12,6 +12,7 @@ from harness.providers import PROVIDERS, Answer
 from harness.stream.framing import Frame, frame_by_content
 from tests.readers.chat import gather_compat
 from tests.support.facts import losses
+from tests.support.wire_answers import facts_of_body
 
 PROVIDER = PROVIDERS["openai-compat"]
 
@@ -32,7 +33,7 @@ def events(body: bytes, end: Any = "complete") -> list[dict[str, Any]]:
         event for frame in framer.feed(body) + framer.close() for event in normalizer.feed(frame)
     ]
     built = [to_builtins(event) for event in read + normalizer.close(end)]
-    wire = gather_compat(body, interrupted=end == "cut")
+    wire = facts_of_body(body, "openai-compat", interrupted=end == "cut")
     assert losses(wire, built, "events", interrupted=end == "cut") == []
     return built
 

@@ -7,10 +7,10 @@ from typing import Any
 from msgspec import to_builtins
 
 from harness.adapters import EVENTS, Output, RunOptions
-from harness.facts import Facts
+from harness.facts import WireFacts
 from harness.judging.aspects import compare_output
 from harness.judging.reading import Reading
-from harness.providers import Normalizer
+from harness.providers import PROVIDERS, Answer, Normalizer
 from harness.stream.events import End
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame
@@ -35,9 +35,14 @@ def read_with(normalizer: Normalizer, frames: list[Frame], end: End = "complete"
     return [to_builtins(event) for event in (*events, *normalizer.close(end))]
 
 
-def losses(wire: Facts, events: list[dict[str, Any]]) -> list[str]:
+def facts_of(body: bytes) -> WireFacts:
+    """The facts of a whole output."""
+    return PROVIDERS["agy"].read_facts(body, Answer(), "complete")
+
+
+def losses(wire: WireFacts, events: list[dict[str, Any]]) -> list[str]:
     """A sentence for each aspect that the events of a program's output lose or invent."""
     reading = Reading(Exchange(None, 200, {}, (), "complete"), RunOptions(provider="agy"))
-    reading.facts, reading.readable = wire, None
+    reading.facts = wire
     judged = compare_output(reading, EVENTS, Output(events, Session()))
     return [judged.error] if judged.error else [*map(judged.sentence, judged.red)]

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
 
 from lines import Object, items_in_lines
 
-from harness.facts import Facts
-from harness.providers.event_facts import note_error, note_exit
+from harness.facts import Error
+from harness.facts.detail import ErrorWords, Result
+from harness.providers.event_facts import error_facts, exit_facts, opaque_values
 from harness.providers.gemini.raw_values import count_gemini
 from harness.providers.provider import EXIT_CODE, Answer
 from harness.providers.wire_values import camel, strings
@@ -31,7 +34,7 @@ _COUNTS = ("input_tokens", "cache_read_tokens", "output_tokens", "thinking_token
 
 def gather_agy(
     body: bytes, exit_code: str = "0", stderr: Iterable[str] = (), *, interrupted: bool = False
-) -> Facts:
+) -> SimpleNamespace:
     """Return the facts in the output of one run, of one turn or of several. An ``interrupted`` run
     has only the errors in its output.
 
@@ -53,13 +56,13 @@ def gather_agy(
     return run.facts
 
 
-def read_agy(body: bytes, answer: Answer, end: End) -> Facts:
+def read_agy(body: bytes, answer: Answer, end: End) -> dict[str, Any]:
     """Read the facts of an answer, as `harness.proving.second_reader.compare_readers` asks it. The
     exit code of an interrupted run adds nothing to the interruption itself.
     """
     interrupted = end in INTERRUPTED
     code = "0" if interrupted else answer.headers.get(EXIT_CODE, "0")
-    return gather_agy(body, code, answer.stderr, interrupted=interrupted)
+    return vars(gather_agy(body, code, answer.stderr, interrupted=interrupted))
 
 
 def _is_message(value: Object) -> bool:
@@ -70,7 +73,24 @@ def _is_message(value: Object) -> bool:
 
 class _Run:
     def __init__(self, stderr: list[str]) -> None:
-        self.facts = Facts()
+        self.facts = SimpleNamespace(
+            text="",
+            thoughts="",
+            calls=[],
+            marks=[],
+            results=[],
+            notices=[],
+            unreadable=[],
+            others=set(),
+            usage={},
+            opaque={},
+            errors=[],
+            error_words=[],
+            finish=None,
+            finish_message=None,
+            ended_well=False,
+            mended=None,
+        )
         self.stderr = stderr
         self.calls: set[Json] = set()  # the indexes of steps that are calls
         self.answer: list[str] | None = None  # the pieces of the turn's text so far
@@ -120,11 +140,11 @@ class _Run:
         elif kind == "agent_response":
             text = step.get("text_delta")
             if isinstance(text, str):
-                facts.add_text(text)
+                facts.text += text
                 self.answer = [] if self.answer is None else self.answer
                 self.answer.append(text)
             for name in ("thinking_delta", "thinking"):
-                facts.add_thought(step[name] if isinstance(step.get(name), str) else "")
+                facts.thoughts += step[name] if isinstance(step.get(name), str) else ""
         elif kind in ("tool", "subagent") and index not in self.calls:
             self.calls.add(index)
             facts.calls.append(_call(step))
@@ -135,8 +155,10 @@ class _Run:
             facts.others.add("functionResponse")
             failed, value = _result(step)
             value = value if kind in _STEPS else None  # an unknown step is passed on as a whole
-            facts.add_result(failed, value)
-            facts.add_opaque("server_tools", *strings(value))
+            result = Result.of(failed, value)
+            facts.results.append((result.failed, result.text))
+            for shown in opaque_values("server_tools", *strings(value)):
+                facts.opaque.setdefault(shown.aspect, []).extend(shown.values)
         if isinstance(usage, dict):
             for name, count in usage.items():
                 before = self.sums.get(name)
@@ -151,10 +173,10 @@ class _Run:
             answer = "".join(self.answer)
         self.answer = None
         if isinstance(response, str) and response and answer is None:
-            facts.add_text(response)
+            facts.text += response
         elif isinstance(response, str) and response != (answer or ""):
             facts.others.add("response")
-            if response and answer == facts.text and "\ufffd" in answer:
+            if response and answer == facts.text and "\ufffd" in facts.text:
                 facts.mended = response
         facts.others |= {
             camel(name)
@@ -215,7 +237,11 @@ class _Run:
 
     def fail(self, message: str, detail: Object) -> None:
         named = {"code": detail.get("error_code"), "status": detail.get("status")}
-        note_error(self.facts, {**named, "message": message})
+        self.note(error_facts({**named, "message": message}))
+
+    def note(self, error: tuple[ErrorWords, Error]) -> None:
+        self.facts.error_words += error[0].words
+        self.facts.errors.append(error[1])
 
     def close(self, exit_code: str) -> None:
         facts, detail = self.facts, self.agy_error()
@@ -224,7 +250,7 @@ class _Run:
         if detail:
             self.fail(str(detail.get("short_error") or ""), detail)
         elif exit_code != "0" and facts.finish is None:
-            note_exit(facts, exit_code, "\n".join(self.stderr))
+            self.note(exit_facts(exit_code, "\n".join(self.stderr)))
 
 
 def _is_step(payload: Object) -> bool:
@@ -265,7 +291,7 @@ def _denied(action: Json) -> str:
     )
 
 
-def count_usage(facts: Facts, usage: Object) -> None:
+def count_usage(facts: SimpleNamespace, usage: Object) -> None:
     """Note counts in the words of the wire, and in those of generateContent: on this wire, the
     input excludes tokens that were read from the cache, and the output includes the thoughts.
     """
@@ -273,8 +299,7 @@ def count_usage(facts: Facts, usage: Object) -> None:
     def count(name: str) -> int:
         return usage[name] if type(usage.get(name)) is int else 0
 
-    count_gemini(facts, usage)
-    facts.usage |= {
+    facts.usage |= count_gemini(usage) | {
         "promptTokenCount": count("input_tokens") + count("cache_read_tokens"),
         "candidatesTokenCount": count("output_tokens") - count("thinking_tokens"),
         "thoughtsTokenCount": count("thinking_tokens"),

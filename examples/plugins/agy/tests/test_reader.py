@@ -8,11 +8,11 @@ import json
 from typing import Any
 
 import pytest
-from agy_support import losses, read_with
+from agy_support import facts_of, losses, read_with
 from hypothesis import given
 from hypothesis import strategies as st
-from second_reader import gather_agy
 
+from harness.facts import Error
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider, with_provider
 from harness.stream.events import End, Event, Text
 from harness.stream.exchange import Exchange
@@ -298,7 +298,7 @@ def test_oracle_and_provider_agree_on_every_line_of_stderr() -> None:
     headers = {"x-exit-code": ["3"], "x-stderr": list(STDERR)}
     exchange = Exchange(None, 200, headers, (), "complete")
     facts = PROVIDERS["agy"].facts(exchange)
-    assert facts.errors == [(429, "quota")]
+    assert facts.errors == [Error(429, "quota")]
     assert not PROVIDERS["agy"].facts(Exchange(None, 200, headers, (), "aborted")).errors
 
 
@@ -371,7 +371,7 @@ RUN = [
     ],
 )
 def test_an_event_that_is_left_out_is_a_loss(kind: str) -> None:
-    wire, all_events = gather_agy("\n".join(RUN).encode()), events(*RUN)
+    wire, all_events = facts_of("\n".join(RUN).encode()), events(*RUN)
     kept = [event for event in all_events if event["kind"] != kind]
     assert losses(wire, all_events) == []
     assert losses(wire, kept) != []
@@ -415,7 +415,7 @@ MESSAGES = st.one_of(
 @given(st.lists(MESSAGES, max_size=5))
 def test_both_readers_agree_on_any_message(lines: list[str]) -> None:
     body = "\n".join(lines).encode()
-    assert losses(gather_agy(body), events(*lines)) == []
+    assert losses(facts_of(body), events(*lines)) == []
 
 
 def test_the_output_of_a_tool_that_the_program_ran_is_looked_for() -> None:
@@ -427,7 +427,7 @@ def test_the_output_of_a_tool_that_the_program_ran_is_looked_for() -> None:
         {"event": "step_update", "step_update": done},
         {"event": "result", "conversation_id": "c", "result": result},
     )
-    facts = gather_agy("\n".join(map(json.dumps, lines)).encode())
+    facts = facts_of("\n".join(map(json.dumps, lines)).encode())
     assert facts.opaque == {"server_tools": ["three files"]}
 
 

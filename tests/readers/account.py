@@ -1,15 +1,16 @@
-"""The account of one answer of a wire, with which an adapter's facts are compared."""
+"""The account of one answer of a wire, as the second readers write it."""
 
 from __future__ import annotations
 
 import copy
-import json
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
 
-from harness.stream.json_codec import Json, nests_deeply
-
-from .finish import CONTINUATION, is_malformed
-from .order import Run
+from harness.facts import Error, Run, is_malformed
+from harness.facts.detail import ErrorWords
+from harness.providers.event_facts import error_facts, exit_facts
+from harness.stream.json_codec import Json
 
 
 @dataclass
@@ -57,8 +58,6 @@ class Facts:
     """The names of fields that no other fact covers."""
     unreadable: list[str] = field(default_factory=list)
     """The pieces that are not JSON."""
-    unreadable_at: int | None = field(default=None, compare=False)
-    """The byte of the body at which the first of ``unreadable`` begins; None if it is not known."""
     results: list[tuple[bool, str | None]] = field(default_factory=list)
     """The results of tools that the provider ran: (whether it failed, its text or None)."""
     notices: list[str] = field(default_factory=list)
@@ -119,38 +118,11 @@ class Facts:
     """
 
     @property
-    def has_content(self) -> bool:
-        """Whether the answer has a text, a thought, a call, a result, media or code."""
-        parts = (self.calls, self.results, self.media, self.code, self.server_tools)
-        return bool(self.text or self.thoughts or any(parts))
-
-    @property
-    def understood(self) -> bool:
-        """Whether anything in the answer was understood: content, the end, an error or a
-        warning.
-        """
-        ends = (self.finish, self.block_reason)
-        has_more = bool(self.errors or self.notices)
-        return self.has_content or has_more or any(end is not None for end in ends)
-
-    @property
     def is_malformed(self) -> bool:
         """Whether a call of the answer was malformed: its arguments are not a JSON object, or the
         finish reason says so and there is no call.
         """
         return bool(self.invalid_calls) or (is_malformed(self.finish) and not self.calls)
-
-    @property
-    def calls_in_text(self) -> list[tuple[str, str | None, dict[str, Json]]]:
-        """The calls that the text has, in any form."""
-        return [*self.blocks, *self.written_calls]
-
-    def may_be_asked_again(self, times: int) -> bool:
-        """Return whether an adapter may ask again so many times: for the rest of an answer that is
-        to be continued, or once for a malformed answer.
-        """
-        malformed = self.invalid_calls or is_malformed(self.finish)
-        return times > 0 and bool(self.finish in CONTINUATION or (malformed and times == 1))
 
     def add_text(self, piece: str) -> None:
         """Append a piece of the answer's text, in linear time: CPython extends a string in place if
@@ -205,39 +177,6 @@ class Facts:
         )
         self.results.append((failed, next((text for text in named if isinstance(text, str)), None)))
 
-    def without_calls(self, count: int) -> Facts:
-        """Return the same account without the last calls, their ids and their signatures."""
-        dropped = [signature for _, signature in self.marks[-count:]]
-        signatures = [item for item in self.signatures if item[1] not in dropped]
-        return replace(
-            self,
-            calls=self.calls[:-count],
-            marks=self.marks[:-count],
-            places=self.places[:-count],
-            signatures=signatures,
-        )
-
-    def with_thoughts_in_text(self) -> Facts:
-        """Return the facts as a client reads them that knows no thoughts: all of it is text."""
-        text, places, used = "", [], {"text": 0, "thought": 0}
-        for run in self.order:
-            if run.kind == "call":
-                places.append(len(text))
-                continue
-            start = used[run.kind]
-            used[run.kind] += run.size
-            text += (self.text if run.kind == "text" else self.thoughts)[start : used[run.kind]]
-        return replace(self, text=text, thoughts="", places=places)
-
-    @property
-    def asked_signatures(self) -> list[tuple[str, str]]:
-        """The signatures that a client gets that can't ask for thoughts. An answer of Interactions
-        has those of thoughts in any case; then it has no thoughts.
-        """
-        if not (self.thoughts or self.signed_thoughts):
-            return self.signatures
-        return [item for item in self.signatures if item[0] != "thought"]
-
     def until_the_end(self) -> Facts:
         """Return the facts up to the first error or the refusal, for event models in which both end
         the answer.
@@ -246,15 +185,34 @@ class Facts:
             return self.at_error
         return self.at_block or self
 
+    def values(self, without: Collection[str] = ()) -> dict[str, Any]:
+        """Return the values as `harness.proving.compare_readers` compares them."""
+        values = {name: value for name, value in vars(self).items() if name not in _OWN}
+        values["call_places"] = values.pop("places")
+        values["marks"] = [(call_id or None, signature) for call_id, signature in self.marks]
+        values["errors"] = [Error(*error) for error in self.errors]
+        counts = {name: values.pop(name) for name in ("media", "code", "server_tools")}
+        values["contents"] = {name: count for name, count in counts.items() if count}
+        values["calls_in_text"] = [*self.blocks, *values.pop("written_calls")]
+        ended = self.until_the_end()
+        values |= {} if ended is self else {"until_the_end": ended.values(without)}
+        return {name: value for name, value in values.items() if name not in without}
 
-def arguments_of(text: str) -> Json:
-    """Return the object in the JSON text of a call's arguments, ``{}`` for an empty text; the text
-    itself if it is not an object, or nests too deeply to be compared.
-    """
-    if nests_deeply(text.encode("utf-8", "surrogatepass")):
-        return text
-    try:
-        value = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return text
-    return value if isinstance(value, dict) else text
+
+_OWN = {"at_error", "at_block"}
+"""The fields that no view has."""
+
+
+def note_error(facts: Facts, error: Json, http_status: int = 200) -> None:
+    """Note an error."""
+    _note(facts, *error_facts(error, http_status))
+
+
+def note_exit(facts: Facts, exit_code: str, stderr: str) -> None:
+    """Note the exit of a program as an error."""
+    _note(facts, *exit_facts(exit_code, stderr))
+
+
+def _note(facts: Facts, words: ErrorWords, error: Error) -> None:
+    facts.error_words += words.words
+    facts.add_error(error.code if isinstance(error.code, int) else None, error.message)
