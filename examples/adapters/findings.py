@@ -30,7 +30,7 @@ from harness.facts import Finding as Red
 from harness.judging.aspect_run import JudgedCuts
 from harness.judging.judge_results import AdapterResults, decode_results
 from harness.judging.rows import Row
-from harness.report.aspect_counts import command_of
+from harness.report.aspect_counts import command_of, in_sections
 from harness.stream.printable import plural
 
 DOCS: Final = ROOT / "docs"
@@ -42,8 +42,9 @@ HEAD: Final = """\
 
 These are findings in public adapters, without changes, each at the versions of its locks in
 [`examples/adapters`](../examples/adapters/README.md). They are judged on all shipped recordings of
-a documented wire, and in the second turn; each page says with which cuts of the reads. [What is
-judged](what-is-judged.md) has the rules.
+a documented wire, and in the second turn; each page says with which cuts of the reads. Those with
+`-live` are judged on [sessions](judge-sessions.md). [What is judged](what-is-judged.md) has the
+rules.
 `make peers` judges the adapters again and writes these pages; `make matrix` judges only those that
 have changed. [Threads](findings/threads.md) has the public threads that were looked for, and the
 differences that are not findings.
@@ -73,6 +74,16 @@ The server needs only Python, and prints the requests that it gets:
 The *answer* of a finding is a recorded one, and *prints* is a part of what the program then prints,
 or the server.
 """
+SESSIONS_HEAD: Final = """\
+The programs have at most ten lines, and run in an environment with the lock of the adapter. This
+command prints an address, the argument of a program, and the file of a certificate:
+
+    harness serve --tls --lenient SESSION
+
+The program needs the file in `SSL_CERT_FILE`, or in `NODE_EXTRA_CA_CERTS` for Node, and
+`GOOGLE_API_KEY=none`. The *session* of a finding is a recorded one, and *prints* is a part of what
+the program then prints.
+"""
 
 SEEN: Final = "seen: "
 """The prefix of a symptom of a finding that shows a known defect."""
@@ -99,6 +110,7 @@ KINDS: Final = {
     "program": "a streamed answer",
     "unary": "a unary answer",
     "again": "the second request",
+    "session": "a session",
 }
 """The kinds of programs → the answers that they show."""
 
@@ -115,7 +127,8 @@ class Finding:
     answer for the adapter's program, by default the first cell, or several with spaces between
     them, one for each request. ``prints``: what the program printed for it. ``kind``: the kind of
     the program, if it is not that of the first cell: the first answer may show why something is not
-    sent back. ``no_program``: the reason why no program shows it.
+    sent back. ``no_program``: the reason why no program shows it. ``code``: the file and line of
+    the installed package that makes the difference.
     """
 
     adapters: list[str]
@@ -127,6 +140,7 @@ class Finding:
     cuts: bool = False
     second_turn: bool = False
     thread: str = ""
+    code: str = ""
     entry: str = ""
     found: str = "2026-11-23"
     answer: str = ""
@@ -306,13 +320,14 @@ class AdapterFindings:
         )
 
     @property
-    def asked(self) -> tuple[int, int]:
-        """The numbers of answers and of second requests that were judged."""
-        first, again = (
-            sum(cell.compared or cell.verdict == "error" for cell in cells)
-            for cells in (self.results.cells, self.results.second_turn)
+    def asked(self) -> tuple[int, int, int]:
+        """The numbers of answers, of second requests and of sessions that were judged."""
+        sections = in_sections(
+            cell for cell in self.results.all_cells if cell.compared or cell.verdict == "error"
         )
-        return first, again
+        answers = len(sections["documented"]) + len(sections["variant"])
+        again = len(sections["second_turn"]) + len(sections["second_turn_of_variants"])
+        return answers, again, len(sections["sessions"])
 
     def program_for(self, kind: str, answer: str) -> str:
         """The program of this kind that reads the wire of an answer, or of the first of several,
@@ -334,19 +349,25 @@ class AdapterFindings:
 
     def section(self) -> str:
         """The section of the page."""
-        first, again = self.asked
+        answers, again, sessions = self.asked
+        judged = (
+            f"{sessions} sessions judged"
+            if sessions
+            else f"{answers} answers judged, with {self.cuts}; {again} second requests"
+        )
         parts = [
             f"## {self.name} {self.results.version}\n\n"
-            f"{self.results.day}; {first} answers judged, with {self.cuts}; {again} second"
-            f" requests; {plural(len(self.shown), 'finding')}.\n"
+            f"{self.results.day}; {judged}; {plural(len(self.shown), 'finding')}.\n"
         ]
         for finding, cells in self.shown:
             cell, red = cells[0]
             places = dict.fromkeys(each.place for each, _ in cells)
             others = f" and {len(places) - 1} more" if len(places) > 1 else ""
             sentence = " ".join(PATH.sub("…/", red.sentence)[:300].split())
+            code = f" Code: `{finding.code}`." if finding.code else ""
             parts.append(
-                f"**{finding.symptom}** {cell.place}{others}. Thread: {finding.thread or '—'}."
+                f"**{finding.symptom}** {cell.place}{others}."
+                f" Thread: {finding.thread or '—'}.{code}"
                 f" {seen(finding, self.results, self.entry)}\n\n"
                 f"    {sentence}\n"
                 f"    {command_of(self.results, cell, red)}\n"
@@ -362,7 +383,8 @@ class AdapterFindings:
         if why or not program:
             return f"\nNo program: {why}\n" if why else ""
         prints = f" prints {finding.prints}" if finding.prints else ""
-        named = "answers" if " " in answer else "answer"
+        noun = "session" if kind == "session" else "answer"
+        named = f"{noun}s" if " " in answer else noun
         return f"    {Path(program).name}, {named} {answer}{prints}\n"
 
 
@@ -375,6 +397,7 @@ def reproduction(finding: Finding, cells: Sequence[Row]) -> tuple[str, str]:
     )
     cell = next(iter(streams), cells[0])
     kind = "again" if finding.second_turn else "unary" if cell.unary else "program"
+    kind = "session" if cell.section == "sessions" else kind
     return finding.kind or kind, finding.answer or cell.place
 
 
@@ -407,7 +430,9 @@ def head_of(adapter: AdapterFindings) -> str:
     if programs:
         longer = any(len(code.splitlines()) > 10 for code in programs.values())
         options = adapter.entry.get("options", "")
-        parts.append(PROGRAMS_HEAD.format(options=options, limit=MOST_LINES[longer]))
+        is_of_sessions = "session" in adapter.entry
+        head = PROGRAMS_HEAD.format(options=options, limit=MOST_LINES[longer])
+        parts.append(SESSIONS_HEAD if is_of_sessions else head)
     for program, code in programs.items():
         parts.append(f"`examples/adapters/{program}`:\n\n{indent(code, '    ')}")
     return "\n".join(parts)
@@ -420,11 +445,13 @@ def index_of(adapters: Sequence[AdapterFindings]) -> str:
         "|---|---|---|---|---|---|\n",
     ]
     for adapter in sorted(adapters, key=lambda each: (each.name, each.results.name != each.name)):
-        first, again = adapter.asked
+        first, again, sessions = adapter.asked
+        answers = plural(sessions, "session") if sessions else first
         strongest = adapter.shown[0][0].symptom if adapter.shown else "—"
         lines.append(
             f"| [{adapter.name} {adapter.results.version}](findings/{adapter.name}.md)"
-            f" | {adapter.results.day} | {first} | {again} | {len(adapter.shown)} | {strongest} |\n"
+            f" | {adapter.results.day} | {answers} | {again} | {len(adapter.shown)}"
+            f" | {strongest} |\n"
         )
     return HEAD + "".join(lines)
 

@@ -133,6 +133,7 @@ SESSIONS: Final = {
     "google-genai-js-live": session_peer("google-genai-js", "package-lock.json", NODE_LIVE),
     "pydantic-ai-live": session_peer("pydantic-ai"),
     "google-adk-live": session_peer("google-adk"),
+    "strands-agents-live": session_peer("strands-agents"),
 }
 """The adapters that hold sessions. They have no previous versions."""
 

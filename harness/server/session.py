@@ -346,7 +346,7 @@ class Play:
             theirs = decode_object(sent.data) or {}
             if audio_bytes(theirs) is not None:
                 continue  # more audio than recorded
-            if _member_of(theirs) == member:
+            if _member_of(theirs) == member or (member == "clientContent" and _has_text(theirs)):
                 self._compare(canonical(recorded), canonical(theirs))
                 return True
             await self._refuse(f"expected {member}, got {excerpt(_text(sent), _SHOWN)}")
@@ -390,6 +390,12 @@ class Play:
         difference = f"{self._served.name}: {fact}"
         self._served.differences.append(difference)
         self._served.note(difference)
+
+
+def _has_text(sent: dict[str, Any]) -> bool:
+    """Return whether a message has a text of the user as input in real time."""
+    content = canonical(sent).get("realtimeInput")
+    return isinstance(content, dict) and "text" in content
 
 
 def _steps(exchange: Exchange) -> Iterator[tuple[Message, float]]:

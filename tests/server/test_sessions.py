@@ -234,13 +234,24 @@ def test_a_message_of_another_kind_ends_the_session() -> None:
 
         async def test() -> None:
             async with connected(server) as live:
-                await live.send_realtime_input(text="Hi")
+                await live.send_realtime_input(activity_start=types.ActivityStart())
                 with pytest.raises(errors.APIError, match="expected clientContent"):
                     await texts(live)
 
         run(test)
     (served,) = server.sessions
     assert "expected clientContent, got" in served.differences[-1]
+
+
+def test_a_text_may_be_input_in_real_time() -> None:
+    with serve(CASSETTES / "text.yaml", tls=True) as server:
+
+        async def test() -> None:
+            async with connected(server) as live:
+                await live.send_realtime_input(text="Hi")
+                assert await texts(live)
+
+        run(test)
 
 
 def test_a_client_that_sends_nothing_is_named() -> None:
