@@ -277,12 +277,12 @@ def _read_piece(
         fields.take("boolValue", bool),
     ]
     given = [value for value in values if value is not None]
-    if fields.values.get("nullValue") == "NULL_VALUE":
+    null = fields.values.get("nullValue")
+    if null == "NULL_VALUE":
         fields.take("nullValue")
         given.append(None)
-    left = list(fields.left())
-    if not given and not left and not wire.keys().isdisjoint(_NULLS):
-        given = [None]
+    elif null is None and not given and not wire.keys().isdisjoint(_NULLS):
+        given.append(None)
     if path is None or len(given) != 1:
         return None, []
-    return CallPiece(number, path, given[0], more or False), left
+    return CallPiece(number, path, given[0], more or False), list(fields.left())

@@ -155,6 +155,13 @@ def test_pieces_of_every_type_find_their_place() -> None:
     }
 
 
+def test_an_unknown_field_beside_a_null_takes_nothing_away() -> None:
+    news = {"jsonPath": "$.b", "nullValue": None, "news": 1}
+    events = streamed({"name": "f", "willContinue": True}, {"partialArgs": [news]}, {})
+    assert events[-1]["arguments"] == {"b": None}
+    assert [event["raw"] for event in events if event["kind"] == "unknown"] == [{"news": 1}]
+
+
 @pytest.mark.parametrize(
     "wire",
     [
