@@ -76,7 +76,8 @@ class ChatFacts(EventFacts):
             self.facts.append(EndsInThought())
 
     def _note_unclosed(self) -> None:
-        self.facts += [UnclosedCalls(self._unclosed)] if self._unclosed else []
+        if self._unclosed or any(isinstance(fact, UnclosedCalls) for fact in self.facts):
+            self.facts.append(UnclosedCalls(self._unclosed))
 
     # ---------------------------------------------------------------- content
 
