@@ -35,7 +35,7 @@ OF_FACTS = (*SAME_WIRE[:2], "sse", "key-order", "compact", *OTHER_PIECES)
 
 _CONTENT: Final = (
     *("text", "thoughts", "calls", "open_call", "invalid_calls", "results", "signatures"),
-    *("media", "code", "server_tools", "usage", "notices"),
+    *("contents", "usage", "notices"),
     *("finish", "finish_message", "block_reason", "errors", "ended_well", "unfinished"),
 )
 """The views that do not depend on the spelling."""
