@@ -100,8 +100,10 @@ def _has_empty_text(request: Asked) -> bool:
 def _with_flag(request: Asked) -> bool:
     config = as_dict(body_of(request).get("toolConfig"))
     flag = config.get("includeServerSideToolInvocations") is True
-    prompt = replace(request.prompt, more={})
-    return flag and _breaks("built-in-with-functions")(replace(request, prompt=prompt))
+    inner = as_dict(request.sent.get("request")) or request.sent
+    bare = {name: inner[name] for name in inner if name not in ("toolConfig", "tool_config")}
+    sent = {"request": bare} if "request" in request.sent else bare
+    return flag and _breaks("built-in-with-functions")(replace(request, sent=sent))
 
 
 def _has_word_in_lower_case(request: Asked) -> bool:

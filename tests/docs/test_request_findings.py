@@ -36,7 +36,8 @@ def test_each_program_shows_a_finding(script: ModuleType) -> None:
     named = {
         adapter.program_of(finding) for adapter in script.read() for finding in adapter.findings
     }
-    programs = {path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/request*.*")}
+    kinds = ("*/request*.py", "*/request*.mjs")
+    programs = {path.relative_to(FOLDER).as_posix() for kind in kinds for path in FOLDER.glob(kind)}
     assert programs <= named
 
 

@@ -104,4 +104,4 @@ def read_request(
     model, wire = identity.model or "", known.name
     if wire not in GENERATE:  # the others accept names with a collection or publisher
         model = model.rpartition("/")[2]
-    return Asked(known.prompt_of(sent), model, wire, given, sent, bool(identity.streamed))
+    return Asked(model, wire, given, sent, bool(identity.streamed))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Final, Literal, cast
 
+from harness.providers import PROVIDERS
 from harness.providers.request_rules import Rule, RuleBreak, RuleLevel, ServedValues, read_lines
 from harness.stream.prompt import AnyPart, Function, Prompt
 
@@ -60,7 +61,6 @@ Spot = tuple[str, Any]
 class Asked:
     """A generate request."""
 
-    prompt: Prompt
     model: str
     wire: str
     """The wire that the request was sent on."""
@@ -70,6 +70,11 @@ class Asked:
     """The body as it was sent."""
     streamed: bool = False
     _spots: dict[Any, Sequence[Spot]] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def prompt(self) -> Prompt:
+        """What the body says; read only if a rule asks."""
+        return PROVIDERS[self.wire].prompt_of(self.sent)
 
     @cached_property
     def contents(self) -> list[Content]:
