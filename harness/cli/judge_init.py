@@ -76,7 +76,15 @@ _CLIENT: Final = (
     + '''from collections.abc import Iterator
 
 from harness import At
-from harness.facts import Call, Error, Fact, Finish, Text, Thought, Usage  # noqa: F401  # choose
+from harness.facts import (  # noqa: F401  # a name that you do not need may go
+    Call,
+    Error,
+    Fact,
+    Finish,
+    Text,
+    Thought,
+    Usage,
+)
 
 PROVIDERS = ("gemini-api",)  # the wires that your client asks for; without it all are judged
 # VERSION_OF = "my-package"  # the distribution whose version is reported
@@ -104,7 +112,7 @@ from collections.abc import AsyncIterator
 
 from harness import At
 from harness.adapters.script import Step
-from harness.facts import (  # noqa: F401  # choose those that you state
+from harness.facts import (  # noqa: F401  # a name that you do not need may go
     Call,
     Cancelled,
     Error,

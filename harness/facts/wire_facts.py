@@ -69,8 +69,8 @@ class WireFacts(View):
         """The values of streamed arguments as they arrived."""
         self.billing: dict[str, str] = {fact.name: fact.word for fact in kinds.get(Billing, ())}
         """The latest service tier and traffic type, by name."""
-        said = [fact.words for fact in kinds.get(ErrorWords, ())]
-        self.error_words: list[str] = [word for words in said for word in words]
+        errors = kinds.get(ErrorWords, ())
+        self.error_words: list[str] = [word for error in errors for word in error.words]
         """Code, status and message of each error."""
         again = kinds.get(RepeatedSignature, ())
         self.repeated_signatures: dict[str, str] = {fact.value: fact.first for fact in again}
@@ -97,9 +97,16 @@ class WireFacts(View):
         self.signed_thoughts: list[str] = []
         """The text of each thought that a signature covers."""
         self._lay_out()
-        self.calls = [(facts[end].name or "", facts[end].arguments) for _, end in self.spans]  # type: ignore[union-attr]
-        begins = [facts[begin] for begin, _ in self.spans]
-        self.marks = [(call.id, call.signature) for call in begins if isinstance(call, CallBegins)]
+        self.calls = [
+            (call.name or "", call.arguments)
+            for _, end in self.spans
+            if isinstance(call := facts[end], Call | CallBegins | OpenCall)
+        ]
+        self.marks = [
+            (call.id, call.signature)
+            for begin, _ in self.spans
+            if isinstance(call := facts[begin], CallBegins)
+        ]
         """The id and the signature of each call, each None if missing."""
 
     def _lay_out(self) -> None:
@@ -146,17 +153,13 @@ class WireFacts(View):
             self.spans.append((call, end))
 
     @property
-    def has_content(self) -> bool:
-        """Whether the answer has a text, a thought, a call, a result, media or code."""
-        return bool(self.text or self.thoughts or self.calls or self.results or self.of(Content))
-
-    @property
     def understood(self) -> bool:
         """Whether anything in the answer was understood: content, the end, an error or a
         warning.
         """
-        others = (Finish, Blocked, Error, Notice)
-        return self.has_content or any(self.of(kind) for kind in others)
+        others = (Content, Finish, Blocked, Error, Notice)
+        content = self.text or self.thoughts or self.calls or self.results
+        return bool(content) or any(self.of(kind) for kind in others)
 
     @property
     def is_malformed(self) -> bool:

@@ -72,7 +72,7 @@ class RowItem(pytest.Item):
     @staticmethod
     def cells(path: Path, config: pytest.Config) -> Sequence[Planned]:
         """Return the selected rows of a file. Raises `CassetteError` and `SpecError`."""
-        raise NotImplementedError  # each kind of item reads its own files
+        raise NotImplementedError
 
     @classmethod
     def named_cells(cls, path: Path, config: pytest.Config) -> list[tuple[str, Planned]]:
