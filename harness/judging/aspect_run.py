@@ -432,10 +432,10 @@ def judge_history(
             unasked = Finding("other_signatures", "not_asked", "thoughts-not-requested")
             judged["other_signatures"] = asked.get("other_signatures", unasked)
     # Some languages have only doubles, which can't hold every integer of the wire.
-    rounded = facts.in_doubles()
-    if rounded.calls != facts.calls and _is_red(judged, "calls") and first and first.doubles:
+    if first and first.doubles and _is_red(judged, "calls"):
+        rounded = facts.in_doubles()
         in_its_language = judge(rounded, doubles=True)
-        if in_its_language["calls"].verdict == "kept":
+        if rounded.calls != facts.calls and in_its_language["calls"].verdict == "kept":
             judged = in_its_language
             judged["calls"] = Finding("calls", "not_asked", "only-doubles")
     return [*_without_declared_losses(judged, reading, adapter.losses, use)]

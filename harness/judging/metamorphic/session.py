@@ -66,9 +66,11 @@ def received(edit: Objects) -> Change:
                 yield message
                 continue
             for other in edit(value):
-                unchanged = other == value
-                text = message.data if unchanged else json_text(other, ascii_=False).encode()
-                yield replace(message, data=text)
+                if other == value:
+                    yield message
+                else:
+                    text = json_text(other, ascii_=False)
+                    yield replace(message, data=text.encode())
 
     change = rewritten(session_messages, lambda messages: _written(given(messages)))
 
