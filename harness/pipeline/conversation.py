@@ -106,7 +106,7 @@ def _spelled_as(made: Any, expected: Any, provider: Provider) -> Any:
     read = dict(expected)
     own = made.get("request") if isinstance(made, dict) else None
     if provider.reads_whole and isinstance(own, dict) and isinstance(expected["request"], dict):
-        prompts = (provider.prompt_of(body) for body in (own, expected["request"]))
+        prompts = (provider.compared_prompt(body) for body in (own, expected["request"]))
         if same_json(*map(as_data, prompts)):
             read["request"] = own
     warnings = expected.get("warnings")

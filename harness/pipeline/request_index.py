@@ -177,7 +177,7 @@ def _read(request: Request) -> _Parts:
     named = detect_provider(request.method, request.url, b"", b"").provider
     provider = PROVIDERS[named or "gemini-api"]
     if type(body) is dict and provider.reads_whole:
-        prompt = provider.prompt_of(body)
+        prompt = provider.compared_prompt(body)
         kept = prompt.more.keys() - (_CALL_NUMBERS if type(body.get("request")) is dict else ())
         parts["body"] = replace(prompt, more={name: prompt.more[name] for name in kept})
     return parts

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final, Protocol
 
@@ -21,7 +21,7 @@ from harness.stream.framing import DocumentFramer, Frame, Framer, frame_by_conte
 from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.json_codec import Json, decode_object
 from harness.stream.oddities import Oddities
-from harness.stream.prompt import Prompt, without_foreign
+from harness.stream.prompt import Opaque, Prompt, with_signatures, without_foreign
 from harness.stream.session import Session
 
 from .history import NO_PROMPT, HistoryRules
@@ -297,6 +297,8 @@ class Provider:
     """``module:name`` of the spellings, and of the other variants, that laws and tests make of its
     answers, imported for the first one; "" for other line ends only.
     """
+    spell_signature: Callable[[str], str] = str
+    """Returns the one spelling of a signature in its requests."""
     drift: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Pattern of a path in its messages → the feature, and the severities of a field that is gone
     or new and of a new word, as in `harness.recording.drift.severity`.
@@ -361,6 +363,17 @@ class Provider:
     def prompt_of(self, request: dict[str, Any]) -> Prompt:
         """Return the prompt of a decoded request; an empty one if no requests are read."""
         return self.read(request) if self.read else NO_PROMPT
+
+    def compared_prompt(self, request: dict[str, Any]) -> Prompt:
+        """Return the prompt of a decoded request with its signatures in one spelling. Two requests
+        that say the same have the same one.
+        """
+        spell = self.spell_signature
+
+        def spelled(signature: Opaque) -> Opaque:
+            return replace(signature, value=spell(signature.value))
+
+        return with_signatures(self.prompt_of(request), spelled)
 
     def answer(self, exchange: Exchange, model: str | None, tool_code: bool | None) -> Answer:
         """Return the facts about an exchange that are not in its frames; ``tool_code`` None: the

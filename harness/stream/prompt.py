@@ -401,15 +401,21 @@ def with_origins(prompt: Prompt, known: Prompt) -> Prompt:
         if part.signature
     }
 
-    def originated(part: AnyPart) -> AnyPart:
+    def originated(signature: Opaque) -> Opaque:
+        return replace(signature, origin=origins.get(signature.value) or signature.origin)
+
+    return with_signatures(prompt, originated)
+
+
+def with_signatures(prompt: Prompt, change: Callable[[Opaque], Opaque]) -> Prompt:
+    """Return the prompt with each signature changed."""
+
+    def changed(part: AnyPart) -> AnyPart:
         signature = part.signature
-        origin = origins.get(signature.value) if signature else None
-        if signature is None or origin is None:
-            return part
-        return replace(part, signature=replace(signature, origin=origin))
+        return replace(part, signature=change(signature)) if signature else part
 
     messages = (
-        replace(message, parts=tuple(map(originated, message.parts))) for message in prompt.messages
+        replace(message, parts=tuple(map(changed, message.parts))) for message in prompt.messages
     )
     return replace(prompt, messages=tuple(messages))
 

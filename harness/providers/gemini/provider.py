@@ -13,6 +13,7 @@ from .history import read_contents
 from .normalizer import GeminiNormalizer
 from .places import PLACES
 from .request import VENDOR, write_body
+from .signatures import plain_base64
 from .tools import json_schema
 from .usual import decode_message
 from .whole import fault_of
@@ -31,5 +32,6 @@ GeminiProvider: Final = partial(
     vendor=VENDOR,
     wire=GENERATE_CONTENT,
     places=PLACES,
+    spell_signature=plain_base64,
     variant_table="harness.judging.metamorphic.catalogue:CONTENTS",
 )

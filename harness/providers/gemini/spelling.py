@@ -6,9 +6,10 @@ scalar type, or ``any``; then ``[]`` for a list and ``{}`` for a map. ``only``: 
 words of an enumeration, that a single wire has.
 
 Names of fields become camelCase (https://protobuf.dev/programming-guides/json/), but not the user's
-own keys in maps and in values of type ``any``. Bytes become one form of base64, and numbers one
-form. A single object instead of a list becomes a list of one item. A field whose value means the
-same as its absence is left out. Unknown fields are kept.
+own keys in maps and in values of type ``any``. Bytes become one form of base64, but for signatures,
+which must come back as they were; numbers become one form. A single object instead of a list
+becomes a list of one item. A field whose value means the same as its absence is left out. Unknown
+fields are kept.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def _message(wire: dict[str, Json], message: str) -> dict[str, Json]:
     spelled: dict[str, Json] = {}
     for key, value in wire.items():
         name = camel(key)
-        inner = _spelled(value, fields.get(name, "").removesuffix("[]"))
+        kind = fields.get(name, "").removesuffix("[]")
+        inner = _spelled(value, "any" if name == "thoughtSignature" else kind)
         if type(inner) is dict and name in _REPEATED:
             inner = [inner]
         if not _says_nothing(name, inner):

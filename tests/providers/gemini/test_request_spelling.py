@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.providers.gemini.history import read_contents
+from harness.providers import PROVIDERS
 from harness.providers.gemini.spelling import in_one_spelling
 from harness.stream.prompt_data import as_data
 
 
 def read(body: Any) -> str:
-    return json.dumps(as_data(read_contents(body)), sort_keys=True)
+    return json.dumps(as_data(PROVIDERS["gemini-api"].compared_prompt(body)), sort_keys=True)
 
 
 def part(**fields: Any) -> dict[str, Any]:
