@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 REPORT := $(VENV)/.report
 DOCS   := build/docs
+AGENTS := build/clients/google-adk/.ready build/clients/pydantic-ai/.ready
 
 # Every process of the tests imports the package. Without bytecode, each process compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -86,7 +87,7 @@ check: $(READY) ## validate specs, features and cassettes without running anythi
 scan: $(READY) ## look for secrets in all shipped files except the tests, which contain fake secrets
 	$(BIN)/harness scan cassettes specs docs harness benchmarks README.md
 
-test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai, openai, @ag-ui/client and the Gemini CLI (needs Node 20 and npm)
+test-clients: $(READY) tests/clients/node_modules/.ready $(AGENTS) ## real clients against harness serve: google-genai, @google/genai, openai, @ag-ui/client, the Gemini CLI and, in sessions, google-adk and pydantic-ai (needs Node 20 and npm)
 	HARNESS_REQUIRE=clients $(BIN)/python -m pytest -q tests/clients
 
 peers: $(READY) ## judge the public adapters of examples/adapters, write the site build/matrix, docs/findings.md and docs/findings (needs Node 20 and npm)
@@ -172,6 +173,12 @@ clean: ## remove the files that make wrote
 
 tests/clients/node_modules/.ready: tests/clients/package-lock.json tests/clients/package.json
 	cd tests/clients && npm ci
+	@touch $@
+
+# The versions that `make peers` judges on sessions. Each agent needs other versions of the same packages.
+build/clients/%/.ready: examples/adapters/%/requirements-live.txt $(REPORT)
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(@D)
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --no-deps --require-hashes -r $<
 	@touch $@
 
 COMPILE := $(BIN)/uv pip compile --quiet --upgrade pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header

@@ -35,7 +35,6 @@ TOO_BIG: Final = 1009
 _TEXT: Final = 1
 _BINARY: Final = 2
 _READ: Final = 1 << 16
-_SHOWN: Final = 200
 
 
 class ClientLeft(Exception):
@@ -170,14 +169,14 @@ class Peer:
                             self._messages.put_nowait(Message("client", text, "close", number))
                         case events.Message() if self._size <= MAX_BODY:
                             sent = event.data
-                            is_text = isinstance(sent, str)
                             piece = sent.encode() if isinstance(sent, str) else bytes(sent)
                             pieces.append(piece)
                             self._size += len(piece)
                             if self._size > MAX_BODY:
                                 self._messages.put_nowait(None)
                             elif event.message_finished:
-                                self._put(b"".join(pieces), "text" if is_text else "binary")
+                                kind: Kind = "text" if isinstance(sent, str) else "binary"
+                                self._messages.put_nowait(Message("client", b"".join(pieces), kind))
                                 pieces.clear()
                 data = await self.connection.reader.read(_READ)
                 if not data:
@@ -186,9 +185,6 @@ class Peer:
             return
         finally:
             self._messages.put_nowait(None)
-
-    def _put(self, data: bytes, kind: Kind) -> None:
-        self._messages.put_nowait(Message("client", data, kind))
 
     async def receive(self) -> Message:
         """Return the next message of the client. Raises `ClientLeft` when it closes, and
@@ -349,7 +345,7 @@ class Play:
             if _member_of(theirs) == member or (member == "clientContent" and _has_text(theirs)):
                 self._compare(canonical(recorded), canonical(theirs))
                 return True
-            await self._refuse(f"expected {member}, got {excerpt(_text(sent), _SHOWN)}")
+            await self._refuse(f"expected {member}, got {_shown(sent)}")
             return False
 
     async def _expect_audio(self, left: int) -> bool:
@@ -369,7 +365,8 @@ class Play:
     def _compare(self, recorded: dict[str, Any], sent: dict[str, Any]) -> None:
         for mismatch in compare({"$literal": recorded}, sent, limit=3):
             expected, got = sides(mismatch)
-            self._note(f"{mismatch.path}: expected {expected}, got {got}")
+            fact = f"{mismatch.path}: expected {expected or 'nothing'}, got {got or 'nothing'}"
+            self._note(fact if expected or got else mismatch.note)
 
     async def _refuse(self, fact: str, code: int = OTHER_KIND) -> None:
         self._note(fact)
@@ -440,5 +437,5 @@ def _member_of(message: dict[str, Any]) -> str | None:
     return kind if isinstance(kind, str) else sent_member(message)
 
 
-def _text(message: Message) -> str:
-    return message.data.decode("utf-8", "backslashreplace")
+def _shown(message: Message) -> str:
+    return excerpt(message.data.decode("utf-8", "backslashreplace"), 200)

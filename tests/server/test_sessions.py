@@ -243,6 +243,24 @@ def test_a_message_of_another_kind_ends_the_session() -> None:
     assert "expected clientContent, got" in served.differences[-1]
 
 
+def test_each_difference_of_a_message_is_a_sentence() -> None:
+    setup = {"model": "models/a", "generationConfig": {"responseModalities": ["AUDIO"]}}
+    more = {"labels": {}, "tools": [], "seed": 1}
+    with serve([load(CASSETTES / "closes.yaml")], pace="instant", tls=True) as server:
+        closed_after(server, json.dumps({"setup": setup | {"labels": {}}}), "{}")
+        closed_after(server, json.dumps({"setup": setup | more}), "{}")
+    first, second = [
+        [each.partition(": ")[2] for each in session.differences] for session in server.sessions
+    ]
+    assert first == [
+        "setup.labels: expected nothing, got {}",
+        'setup.model: expected "models/gemini-3.8-live", got "models/a"',
+        "setup.sessionResumption: expected {}, got nothing",
+        "expected clientContent, got {}",
+    ]
+    assert second[3] == "and 2 more differences that are not shown"
+
+
 def test_a_text_may_be_input_in_real_time() -> None:
     with serve(CASSETTES / "text.yaml", tls=True) as server:
 
