@@ -14,23 +14,22 @@ from msgspec.structs import replace as with_fields
 
 from harness.adapters import RunOptions
 from harness.facts import WireFacts
-from harness.pipeline.replay import Trace, choose_provider, frames_of
+from harness.pipeline.replay import Trace, choose_provider, trace_of
 from harness.providers import (
     GENERATE_CONTENT,
     PROVIDERS,
-    Normalizer,
     Provider,
     declared_tools,
 )
-from harness.providers.provider import Step, oddities_of
 from harness.providers.unread import unread_values
 from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame
 from harness.stream.oddities import Oddities
+from harness.stream.websocket import SWITCHED
 
-from .wire_variants import variants_in
+from .wire_variants import variants_in, variants_of_session
 
 NOT_ON_WIRE: Final = "not-on-wire"
 """The reason not to ask for a value that the wire of an adapter does not have."""
@@ -60,35 +59,38 @@ class Reading:
         return body
 
     @cached_property
+    def replay(self) -> Trace:
+        """The replay of the exchange, in which a call in ``<tool_code>`` stays text."""
+        trace = self.trace
+        if trace and trace.answer and not trace.answer.tool_code:
+            return trace
+        return trace_of(self.exchange, self.provider)
+
+    @property
     def frames(self) -> list[Frame]:
         """The frames, as `frames_of` returns them."""
-        if self.trace is not None:
-            return self.trace.frames
-        return frames_of(self.exchange, provider=self.provider.name)
+        return (self.trace or self.replay).frames
 
     def forget_frames(self) -> None:
-        """Free the memory of the frames, which is several times that of the body."""
-        vars(self).pop("frames", None)
+        """Free the memory of the frames and events, which is several times that of the body."""
+        if self.trace or "replay" in vars(self):
+            _ = self.facts, self._oddities  # they stay
+        self.trace = None
+        vars(self).pop("replay", None)
 
     @cached_property
     def facts(self) -> WireFacts:
         """The facts of the whole body, in which a call in ``<tool_code>`` is kept as a call and as
         text.
         """
-        trace, provider = self.trace, self.provider
-        replayed = trace.answer if trace and not self.exchange.header("content-encoding") else None
-        if trace and replayed and not replayed.tool_code:
-            return provider.facts_of(trace.steps, with_fields(replayed, tool_code=self._tool_code))
-        answer = self.provider.answer(self.exchange, None, self._tool_code)
-        return provider.read_facts(self.body, answer, self.exchange.end, self._normalizer)
+        assert self.replay.answer is not None
+        answer = with_fields(self.replay.answer, tool_code=self._tool_code)
+        return self.provider.facts_of(self.replay.steps, answer)
 
-    @cached_property
+    @property
     def unread(self) -> list[str]:
         """The places of the values of the answer that stand in no event."""
-        normalizer = self.provider.normalizer(self.provider.answer(self.exchange, None, False))
-        steps: list[Step] = [(frame, normalizer.feed(frame)) for frame in self.frames]
-        end = normalizer.close(self.exchange.end)
-        return unread_values([*steps, (None, end)], self.provider)
+        return unread_values(self.replay.steps, self.provider)
 
     @cached_property
     def interrupted(self) -> bool:
@@ -108,9 +110,10 @@ class Reading:
     @cached_property
     def variants(self) -> tuple[str, ...]:
         """The ways in which the answer differs from the documented wire."""
-        return tuple(
-            variants_in(self.exchange, self.body, self.provider, self.frames, self._oddities)
-        )
+        provider, frames, oddities = self.provider, self.frames, self._oddities
+        if self.exchange.status == SWITCHED:
+            return tuple(variants_of_session(provider, frames, oddities))
+        return tuple(variants_in(self.exchange, self.body, provider, frames, oddities))
 
     @property
     def generates(self) -> bool:
@@ -121,14 +124,6 @@ class Reading:
     def _tool_code(self) -> bool:
         return self.generates or self.provider.tool_code
 
-    @property
-    def _oddities(self) -> Oddities:
-        if self.trace is not None:
-            return self.trace.oddities
-        _ = self.facts  # its reading notes them
-        return oddities_of(self._normalizer)
-
     @cached_property
-    def _normalizer(self) -> Normalizer:
-        """The reader of the whole body, if no adapter of ours has run."""
-        return self.provider.normalizer(self.provider.answer(self.exchange, None, False))
+    def _oddities(self) -> Oddities:
+        return (self.trace or self.replay).oddities

@@ -37,12 +37,13 @@ from harness.providers.live.messages import (
     canonical,
     ends_turn,
     results_in,
-    setup_of,
 )
+from harness.providers.provider import Step
 from harness.providers.second_turn import result_text
-from harness.stream.exchange import Exchange
+from harness.stream.events import End
+from harness.stream.framing import Frame
 from harness.stream.json_codec import Json, decode_object
-from harness.stream.websocket import Message, read_messages, write_message
+from harness.stream.websocket import Message, Side
 
 from .reading import NOT_ON_WIRE, Reading
 
@@ -55,7 +56,7 @@ _TRANSCRIPTS: Final[Mapping[Aspect, tuple[str, str, type[InputTranscript | Outpu
     "output_transcript": ("outputTranscription", "outputAudioTranscription", OutputTranscript),
 }
 """An aspect → its field, the field of the setup that asks for it, and its fact."""
-_OF_VERTEX: Final = b'"candidatesTokenCount"'
+_OF_VERTEX: Final = "candidatesTokenCount"
 """A count that the Gemini API gives another name."""
 _GEMINI_API: Final = "GenerativeService"
 _ORDER: Final[Sequence[AspectVerdict]] = (
@@ -66,15 +67,15 @@ _ORDER: Final[Sequence[AspectVerdict]] = (
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """The messages of one turn, or those after the last one."""
+    """The messages of one turn, or those after the last one, with their events."""
 
-    messages: list[Message] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
-    def objects(self) -> Iterator[dict[str, Json]]:
-        """Yield each message of the server that is a JSON object."""
-        for message in self.messages:
-            if message.side == "server" and message.kind != "close":
-                yield decode_object(message.data) or {}
+    def objects(self, side: Side = "server") -> Iterator[dict[str, Json]]:
+        """Yield each message of a side that is a JSON object."""
+        for frame, _ in self.steps:
+            if message := _message(frame, side):
+                yield message
 
     def contents(self) -> Iterator[dict[str, Any]]:
         for message in self.objects():
@@ -95,15 +96,16 @@ def compare_session(
     reading: Reading, played: PlayedSession, transcript: Transcript, compare: Compare
 ) -> Findings:
     """Return the findings of a session with an adapter."""
-    exchange = reading.exchange
-    turns, rest = _turns_of(exchange)
+    exchange, steps = reading.exchange, reading.replay.steps
+    turns, rest = _turns_of(steps)
+    whole = [*turns, rest]
     given, remainder = _split(transcript.entries)
     if played.late or played.unexpected:
         return _not_at_the_end(turns, rest, played)
     findings: Findings = {}
     if len(turns) == len(given):
-        answers = [Reading(_answer(exchange, turn), reading.options) for turn in turns]
-        last = Reading(_answer(exchange, rest, exchange.end), reading.options)
+        answers = [_answer(reading, turn) for turn in turns]
+        last = _answer(reading, _Turn([*rest.steps, steps[-1]]), exchange.end)
         is_open = not turns or _is_open(last)
         if not is_open:
             given[-1] += remainder
@@ -125,16 +127,15 @@ def compare_session(
         if transcript.raised and verdict == "lost":
             verdict = "raised"
         findings["finish"] = Finding("finish", verdict, "turns", len(turns), len(given))
-    if "usage" in findings and _OF_VERTEX in exchange.body and _GEMINI_API in played.path:
+    if "usage" in findings and _GEMINI_API in played.path and any(map(_is_of_vertex, whole)):
         findings["usage"] = Finding("usage", "not_asked", NOT_ON_WIRE)
     if played.opened_again:
         for aspect in ("error", "unfinished", "needless_error"):
             if aspect in findings and findings[aspect].red:
                 findings[aspect] = Finding(aspect, "not_asked", "opened-again")
-    whole = [*turns, rest]
     facts = [*(_facts(entries) for entries in given), _facts(remainder)]
     for aspect, (name, asked, kind) in _TRANSCRIPTS.items():
-        if _unasked(exchange, played, asked):
+        if _unasked(whole, played, asked):
             continue
         texts = [turn.transcript(name) for turn in whole]
         stated = ["".join(fact.text for fact in some if isinstance(fact, kind)) for some in facts]
@@ -145,7 +146,7 @@ def compare_session(
         findings["interrupted"] = finding
     if finding := _compare_cancelled(whole, facts):
         findings["cancelled_calls"] = finding
-    if finding := _compare_results(exchange, played):
+    if finding := _compare_results(whole, played):
         findings["results"] = finding
     left = not played.played or (played.left and len(given) < len(turns))
     if left and not transcript.raised:
@@ -164,27 +165,39 @@ def _not_at_the_end(turns: Sequence[_Turn], rest: _Turn, played: PlayedSession) 
     return findings
 
 
-def _turns_of(exchange: Exchange) -> tuple[list[_Turn], _Turn]:
-    """Return the turns of a session, and what comes after the last one. Counts that come alone
+def _turns_of(steps: Sequence[Step]) -> tuple[list[_Turn], _Turn]:
+    """Return the turns of a session, and the messages after the last one. Counts that come alone
     after the end of a turn belong to it.
     """
     turns: list[_Turn] = []
-    rest = _Turn()
-    for message in read_messages(exchange.body, cut=True):
-        received = message.side == "server" and message.kind != "close"
-        content = (decode_object(message.data) or {}) if received else {}
-        if (
-            turns
-            and content.keys() == {"usageMetadata"}
-            and not any(map(_has_content, rest.objects()))
-        ):
-            turns[-1].messages.append(message)
+    rest, has_begun = _Turn(), False
+    for step in steps:
+        frame, _ = step
+        if frame is None or frame.partial:
             continue
-        rest.messages.append(message)
+        content = _message(frame, "server")
+        if turns and not has_begun and content.keys() == {"usageMetadata"}:
+            turns[-1].steps.append(step)
+            continue
+        rest.steps.append(step)
+        has_begun = has_begun or _has_content(content)
         if ends_turn(content):
             turns.append(rest)
-            rest = _Turn()
+            rest, has_begun = _Turn(), False
     return turns, rest
+
+
+def _message(frame: Frame | None, side: Side) -> dict[str, Json]:
+    """Return the message of a side in a frame; {} if it has none that is a JSON object."""
+    match frame.json if frame else None:
+        case {"from": sender, "message": dict(message)} if sender == side:
+            return message
+    return {}
+
+
+def _is_of_vertex(turn: _Turn) -> bool:
+    counts = (message.get("usageMetadata") for message in turn.objects())
+    return any(isinstance(each, dict) and _OF_VERTEX in each for each in counts)
 
 
 def _has_content(message: Mapping[str, Json]) -> bool:
@@ -192,10 +205,12 @@ def _has_content(message: Mapping[str, Json]) -> bool:
     return "toolCall" in message or (isinstance(content, dict) and "modelTurn" in content)
 
 
-def _answer(exchange: Exchange, turn: _Turn, end: Any = "complete") -> Exchange:
-    """Return a part of a session as an exchange."""
-    reads = tuple((None, write_message(message)) for message in turn.messages)
-    return replace(exchange, reads=reads, end=end, request=None, streamed=True)
+def _answer(session: Reading, turn: _Turn, end: End = "complete") -> Reading:
+    """Return the reading of a part of a session."""
+    exchange = replace(session.exchange, end=end, request=None, streamed=True)
+    reading = Reading(exchange, session.options)
+    reading.trace = replace(session.replay, steps=turn.steps)
+    return reading
 
 
 def _is_open(rest: Reading) -> bool:
@@ -259,12 +274,16 @@ def _add(findings: Findings, others: Mapping[Aspect, Finding], turn: int) -> Non
             findings[aspect] = with_fields(finding, turn=turn) if finding.reason else finding
 
 
-def _unasked(exchange: Exchange, played: PlayedSession, name: str) -> bool:
+def _unasked(turns: Sequence[_Turn], played: PlayedSession, name: str) -> bool:
     """Return whether the recorded setup asks for something, and that of the adapter does not."""
+    recorded = next((message for turn in turns for message in turn.objects("client")), {})
     sent = next((decode_object(message.data) or {} for message in played.sent), {})
-    own = canonical(sent).get("setup")
-    asked = own if isinstance(own, dict) else {}
-    return name in setup_of(exchange.body) and name not in canonical(asked)
+    return name in _setup(recorded) and name not in _setup(sent)
+
+
+def _setup(message: dict[str, Json]) -> dict[str, Json]:
+    setup = canonical(message).get("setup")
+    return canonical(setup) if isinstance(setup, dict) else {}
 
 
 def _compare_transcripts(
@@ -302,7 +321,7 @@ def _compare_interruptions(
 
 
 def _compare_cancelled(turns: Sequence[_Turn], facts: Sequence[Sequence[Fact]]) -> Finding | None:
-    wire = [each for turn in turns for message in turn.objects() for each in cancelled(message)]
+    wire = _cancelled(turns)
     given = [fact.id for some in facts for fact in some if isinstance(fact, Cancelled)]
     if {*wire} == {*given}:
         return Finding("cancelled_calls", "kept") if wire else None
@@ -310,21 +329,22 @@ def _compare_cancelled(turns: Sequence[_Turn], facts: Sequence[Sequence[Fact]]) 
     return Finding("cancelled_calls", verdict, "cancelled-calls", wire, given or ["none"])
 
 
-def _compare_results(exchange: Exchange, played: PlayedSession) -> Finding | None:
+def _cancelled(turns: Sequence[_Turn]) -> list[str]:
+    return [each for turn in turns for message in turn.objects() for each in cancelled(message)]
+
+
+def _compare_results(turns: Sequence[_Turn], played: PlayedSession) -> Finding | None:
     """Compare the results that the adapter sent with the calls: one result for each call that the
     recorded client answers, with its id and name, and none for a cancelled call.
     """
-    messages = read_messages(exchange.body, cut=True)
-    calls: list[tuple[str, str]] = []
-    stopped: set[int] = set()
-    answered: list[int] = []
-    for message in messages:
-        content = (decode_object(message.data) or {}) if message.kind != "close" else {}
-        if message.side == "server":
-            calls += called(content)
-            stopped |= {_number(calls, each, "") for each in cancelled(content)}
-        else:
-            answered += [_number(calls, *result) for result in results_in(content)]
+    calls = [call for turn in turns for message in turn.objects() for call in called(message)]
+    answered = [
+        _number(calls, *result)
+        for turn in turns
+        for message in turn.objects("client")
+        for result in results_in(message)
+    ]
+    stopped = {_number(calls, each, "") for each in _cancelled(turns)}
     sent = list(_results(played.sent))
     if not calls and not sent:
         return None

@@ -9,6 +9,7 @@ from typing import Final
 
 from harness.stream.decompression import unpack_before_fault
 from harness.stream.exchange import Exchange
+from harness.stream.websocket import SWITCHED
 
 from .reading import Reading
 from .rows import PropertyKind, WireProperty
@@ -30,8 +31,10 @@ def properties_of(reading: Reading) -> tuple[WireProperty, ...]:
     if exchange.coding_fault or exchange.size_fault:
         return ()
     frames = reading.frames
-    body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
-    framing = _framing(exchange, body, len(frames))
+    body, framing = b"", SESSION
+    if exchange.status != SWITCHED:
+        body, _ = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
+        framing = _framing(exchange, body, len(frames))
     properties = [WireProperty("framing", framing)]
     if framing == EVENTS and frames:
         between = body[frames[0].offset : frames[-1].offset] or body[frames[0].offset :]
@@ -47,6 +50,7 @@ def properties_of(reading: Reading) -> tuple[WireProperty, ...]:
 
 EVENTS: Final = "server-sent events"
 DOCUMENT: Final = "one document"
+SESSION: Final = "the messages of a session"
 
 
 def _framing(exchange: Exchange, body: bytes, number: int) -> str:

@@ -43,6 +43,13 @@ _TEXTS: Final = (
 """The beginning of an event that is not an object, and the variant that it is."""
 
 
+def variants_of_session(
+    provider: Provider, frames: Sequence[Frame], oddities: Oddities
+) -> list[str]:
+    """Return the variants in a session, whose log has one framing."""
+    return sorted({*provider.variants(frames, oddities), *oddities.named(_VARIANTS)})
+
+
 def variants_in(
     exchange: Exchange,
     body: bytes,

@@ -132,18 +132,8 @@ class Normalized:
     """
 
     def __init__(self, exchange: Exchange, provider: str | None, tool_code: bool | None) -> None:
-        run = self._run = _Run.of(exchange, provider, tool_code=tool_code)
-        frames, normalizer, answer = run.stages()
-        trace = self.trace = Trace(answer=answer, source=exchange.reads)
-        add, note = trace.steps.append, trace.reads.append
-        feed = normalizer.feed  # this is the hot path
-        for completed in frames:
-            for frame in completed:
-                add((frame, feed(frame)))
-                note(frames.read)
-        add((None, run.end(frames, normalizer)))
-        trace.fault = frames.last_frame()
-        trace.oddities = oddities_of(normalizer)
+        self._run = _Run.of(exchange, provider, tool_code=tool_code)
+        self.trace = self._run.trace()
 
     def translate(self, dialect: Dialect, session: Session) -> Trace:
         """Return the trace with the payloads of a dialect. Sets the session's clock to the time of
@@ -174,6 +164,13 @@ def trace(exchange: Exchange, provider: str | None = None) -> Iterator[Step]:
     as in `replay`.
     """
     return _Run.of(exchange, provider).steps()
+
+
+def trace_of(exchange: Exchange, provider: Provider) -> Trace:
+    """Return the frames and events of any exchange as an answer of a provider. A call in
+    ``<tool_code>`` stays text.
+    """
+    return _Run(exchange, provider, tool_code=False).trace()
 
 
 def frames_of(
@@ -270,6 +267,21 @@ class _Run(Struct, frozen=True):
         frames = [frame for completed in source for frame in completed]
         fault = source.last_frame()
         return [*frames, fault] if fault else frames
+
+    def trace(self) -> Trace:
+        """Return the frames and events, without payloads."""
+        frames, normalizer, answer = self.stages()
+        trace = Trace(answer=answer, source=self.exchange.reads)
+        add, note = trace.steps.append, trace.reads.append
+        feed = normalizer.feed  # this is the hot path
+        for completed in frames:
+            for frame in completed:
+                add((frame, feed(frame)))
+                note(frames.read)
+        add((None, self.end(frames, normalizer)))
+        trace.fault = frames.last_frame()
+        trace.oddities = oddities_of(normalizer)
+        return trace
 
     def steps(self) -> Iterator[Step]:
         """Yield each frame with its events, then (None, the events of the end)."""

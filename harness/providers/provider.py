@@ -398,20 +398,14 @@ class Provider:
         end = "cut" if fault and exchange.end not in INTERRUPTED else exchange.end
         return self.read_facts(body or exchange.body, self.answer(exchange, None, tool_code), end)
 
-    def read_facts(
-        self, body: bytes, answer: Answer, end: End, normalizer: Normalizer | None = None
-    ) -> WireFacts:
-        """Return the facts of a whole body, after content decoding, which this normalizer, or a
-        new one, reads.
-        """
-        return self.facts_of(self.steps(body, answer, end, normalizer), answer)
+    def read_facts(self, body: bytes, answer: Answer, end: End) -> WireFacts:
+        """Return the facts of a whole body, after content decoding."""
+        return self.facts_of(self.steps(body, answer, end), answer)
 
-    def steps(
-        self, body: bytes, answer: Answer, end: End, normalizer: Normalizer | None = None
-    ) -> Iterator[Step]:
+    def steps(self, body: bytes, answer: Answer, end: End) -> Iterator[Step]:
         """Yield the frames of a whole body with their events, and the end."""
         # As events, a call in ``<tool_code>`` has no text any more.
-        normalizer = normalizer or self.normalizer(with_fields(answer, tool_code=False))
+        normalizer = self.normalizer(with_fields(answer, tool_code=False))
         # No message is longer than the body, so the framer raises no error.
         framer = (DocumentFramer if answer.failed else self.framer)(len(body))
         for frame in (*framer.feed(body), *framer.close()):

@@ -259,7 +259,7 @@ class Play:
         self._options = options
 
     async def run(self, exchange: Exchange) -> None:
-        steps = [*_steps(exchange)]
+        steps = [*_steps(exchange, self.messages_of(exchange))]
         sent = 0
         try:
             for message, delay in steps:
@@ -298,6 +298,9 @@ class Play:
         elif exchange.end in ("complete", "unknown", "aborted"):
             while True:
                 await self._peer.receive()
+
+    def messages_of(self, exchange: Exchange) -> Sequence[Message]:
+        return read_messages(exchange.body, cut=True)
 
     def sending(self, message: Message) -> None:
         """Note a message of the server that is sent now."""
@@ -395,11 +398,10 @@ def _has_text(sent: dict[str, Any]) -> bool:
     return isinstance(content, dict) and "text" in content
 
 
-def _steps(exchange: Exchange) -> Iterator[tuple[Message, float]]:
+def _steps(exchange: Exchange, messages: Sequence[Message]) -> Iterator[tuple[Message, float]]:
     """Yield each message with the seconds since the one before it. Consecutive audio of the client
     is one message with all of its bytes.
     """
-    messages = read_messages(exchange.body, cut=True)
     times = [at for at, data in exchange.reads if data.endswith(b"\n")]
     known = times if len(times) == len(messages) else [None] * len(messages)
     before, audio = 0.0, 0

@@ -81,12 +81,11 @@ class SessionOffer(AbstractContextManager["SessionOffer"]):
         """The kind of the message that the adapter did not send within the limit, else ""."""
         self.unexpected = ""
         """The kind of the message that the adapter sent where another is expected, else ""."""
-        self.calls = [*_calls(exchange)]
+        self.messages = read_messages(exchange.body, cut=True)
+        self.calls = [*_calls(self.messages)]
         """The id and the name of each call, in order."""
         self.options = options
-        self.turns = sum(
-            message.side == "client" for message in read_messages(exchange.body, cut=True)
-        )
+        self.turns = sum(message.side == "client" for message in self.messages)
         """The number of messages of the recorded client."""
         self._below = urlsplit(base_url).path
         self._steps: asyncio.Queue[Json] = asyncio.Queue()
@@ -99,6 +98,7 @@ class SessionOffer(AbstractContextManager["SessionOffer"]):
 
     def __exit__(self, *raised: object) -> None:
         self._close()
+        self.messages = []  # a late timer keeps the offer a little longer
 
     async def respond(self, connection: Connection, request: HttpRequest) -> None:
         """Play the session to the adapter, or answer a request for the script."""
@@ -174,12 +174,15 @@ class _Play(Play):
     def __init__(self, peer: Peer, offer: SessionOffer) -> None:
         super().__init__(peer, offer.served, offer.options)
         self._offer = offer
-        self._script = iter(_script(offer.exchange))
+        self._script = iter(_script(offer.messages))
         self._results: Counter[int] = Counter()
         """The results that the adapter has sent, by the number of the call."""
         self._owed: set[int] = set()
         """The recorded results that the adapter has not sent at their place."""
         self._cancelled: set[int] = set()
+
+    def messages_of(self, exchange: Exchange) -> Sequence[Message]:
+        return self._offer.messages  # read once
 
     def sending(self, message: Message) -> None:
         if message.kind == "close":
@@ -319,16 +322,16 @@ def _kind(message: dict[str, Any]) -> str:
     return next(iter(canonical(content)), "") if isinstance(content, dict) else ""
 
 
-def _calls(exchange: Exchange) -> Iterator[tuple[str, str]]:
-    for message in read_messages(exchange.body, cut=True):
+def _calls(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    for message in messages:
         if message.side == "server" and message.kind != "close":
             yield from called(decode_object(message.data) or {})
 
 
-def _script(exchange: Exchange) -> Iterator[Json]:
+def _script(messages: Sequence[Message]) -> Iterator[Json]:
     """Yield each step of the recorded user; consecutive pieces of sound are one step."""
     clip: list[Blob] = []
-    for message in read_messages(exchange.body, cut=True):
+    for message in messages:
         by_client = message.side == "client" and message.kind != "close"
         sent = canonical(decode_object(message.data) or {}) if by_client else {}
         if blobs := media_of(sent):
@@ -336,18 +339,19 @@ def _script(exchange: Exchange) -> Iterator[Json]:
             continue
         if clip:
             yield _clip(clip)
-            clip = []
         if step := _step(sent):
             yield step
     if clip:
         yield _clip(clip)
 
 
-def _clip(blobs: Sequence[Blob]) -> Json:
+def _clip(blobs: list[Blob]) -> Json:
+    """Return the step with these pieces of sound or pictures, and empty the list."""
     mime_type = blobs[0].mime_type
     kind = "video" if mime_type.startswith(("image/", "video/")) else "audio"
-    data = base64.b64encode(b"".join(blob.data for blob in blobs)).decode()
-    return {"kind": kind, "data": data, "mime_type": mime_type}
+    data = b"".join(blob.data for blob in blobs)
+    blobs.clear()
+    return {"kind": kind, "data": base64.b64encode(data).decode(), "mime_type": mime_type}
 
 
 def _step(sent: dict[str, Any]) -> dict[str, Json] | None:

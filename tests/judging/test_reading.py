@@ -18,7 +18,6 @@ from harness.facts import Entry, Finish, Text, Transcript
 from harness.judging import reading as reading_module
 from harness.judging.aspect_run import FirstTurns, JudgedExchange, plan_answers, plan_second_turns
 from harness.judging.run import run_plan
-from harness.providers import Provider
 from harness.stream.exchange import Exchange
 from harness.stream.framing import frame as frame_module
 from tests.support.wire_answers import frame
@@ -38,11 +37,10 @@ def counted(counts: Counter[str], name: str, function: Callable[..., Any]) -> Ca
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counts: Counter[str] = Counter()
     for module, function, name in (
-        (reading_module, "frames_of", "framings"),
+        (reading_module, "trace_of", "replays"),
         (reading_module, "choose_provider", "choices of the provider"),
         (reading_module, "variants_in", "searches for variants"),
         (frame_module, "decode_json", "decodes of frames"),
-        (Provider, "read_facts", "readings of facts"),
     ):
         monkeypatch.setattr(module, function, counted(counts, name, getattr(module, function)))
     return counts
@@ -78,29 +76,27 @@ def judged(counts: Counter[str], text: str) -> list[str]:
     return [cell.aspects["text"] for cell in cells]
 
 
-def test_a_kept_answer_is_framed_and_decoded_once_beside_its_facts(counts: Counter[str]) -> None:
+def test_a_kept_answer_is_read_once(counts: Counter[str]) -> None:
     assert judged(counts, "Hello") == ["kept", "kept"]
     assert counts == {
-        "framings": 1,
+        "replays": 1,
         "choices of the provider": 1,
         "searches for variants": 1,
         "decodes of frames": FRAMES,
-        "readings of facts": 1,
         "runs": 1,
     }
 
 
-def test_a_red_answer_is_framed_and_decoded_once_in_each_turn(counts: Counter[str]) -> None:
+def test_a_red_answer_is_read_once_in_each_turn(counts: Counter[str]) -> None:
     """It is run once more, whole. The frames are not kept between the turns, because they need
     memory.
     """
     assert judged(counts, "Hullo") == ["wrong", "wrong"]
     assert counts == {
-        "framings": 2,
+        "replays": 2,
         "choices of the provider": 1,
         "searches for variants": 1,
         "decodes of frames": 2 * FRAMES,
-        "readings of facts": 1,
         "runs": 2,
     }
 

@@ -33,7 +33,6 @@ PROVIDER: Final = Provider(
     stored_url=_URL,
     detect=_detect,
     framer=MessageFramer,
-    framing=frozenset({"JSON lines"}),
     driver="harness.recording.drivers.live:LiveDriver",
     read=read_contents,
     vendor=VENDOR,
