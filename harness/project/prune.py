@@ -221,12 +221,9 @@ class Mentions:
         with the place. ``is_read``: whether the project itself reads a file, such as a spec.
         """
         unnamed, computed = set(cassettes), set[Computed]()
-        for path in self._files(is_read) if unnamed else ():
-            data = path.read_bytes()
-            if b"\0" in data[:8192]:
-                continue
-            text = data.decode("utf-8", "replace")
+        for _, text in self._texts(is_read) if unnamed else ():
             unnamed = {name for name in unnamed if not _named(name, text)}
+        for path, text in self._texts(is_read) if unnamed else ():
             if path.name[:1] != "." and path.suffix not in _NO_CODE:
                 place = os.path.relpath(path, self._folder)
                 computed.update(self._computed(text, place, is_python=path.suffix == ".py"))
@@ -237,6 +234,12 @@ class Mentions:
             if name.startswith(one.prefix)
         }
         return unnamed, undecided
+
+    def _texts(self, is_read: Callable[[Path], bool]) -> Iterator[tuple[Path, str]]:
+        for path in self._files(is_read):
+            data = path.read_bytes()
+            if b"\0" not in data[:8192]:
+                yield path, data.decode("utf-8", "replace")
 
     def _files(self, is_read: Callable[[Path], bool]) -> Iterator[Path]:
         above = (self._folder, *self._folder.parents)

@@ -90,7 +90,8 @@ def find_gone(root: Path, names: list[str]) -> list[str]:
             found += [
                 f"{path.relative_to(root)} has {name}, which is gone"
                 for name in names
-                if name in members or re.search(rf"(?<![\w/.-]){re.escape(name)}(?![\w/-])", text)
+                if name in members
+                or (name in text and re.search(rf"(?<![\w/.-]){re.escape(name)}(?![\w/-])", text))
             ]
     return found
 

@@ -26,6 +26,7 @@ from .redactor import Redactor
 
 _USER: Final = re.compile(r"://[^\s/?#:@]*:([^\s/?#@]+)@")
 """The user and the password of a URL."""
+_read_toml: Final = lru_cache(4)(tomllib.loads)
 
 
 def guard(
@@ -92,7 +93,7 @@ def read_rules(folder: Path) -> list[str]:
         return []
     try:
         rules = (
-            tomllib.loads(path.read_text(encoding="utf-8"))
+            _read_toml(path.read_text(encoding="utf-8"))
             .get("tool", {})
             .get("harness", {})
             .get("redact", [])
