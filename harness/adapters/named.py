@@ -214,7 +214,8 @@ def make_adapter(
     named: NamedAdapter, folder: Path, *, timeout: float = TIMEOUT_S, guest: bool = False
 ) -> Adapter:
     """Return the adapter of one line. Programs run in ``folder``, and modules are imported from
-    there. ``timeout`` is the time limit of a separate process for one exchange, in seconds.
+    there. ``timeout`` is the time limit of a separate process for one exchange, in seconds; its
+    start may take as long, and at least a minute.
 
     A function runs in this process, like a test; as a ``guest`` it runs in a separate process,
     which can always be stopped. It is imported now. A program is started by its first run. Raises
@@ -229,7 +230,7 @@ def make_adapter(
         raise AdapterError(f"{named.target!r} is not a target; expected {_TARGETS}")
     kind, rest = parsed
     try:
-        asker, offers = _asker(kind, rest, level, folder, guest=guest)
+        asker, offers = _asker(kind, rest, level, folder, timeout=timeout, guest=guest)
     except AdapterError as error:
         raise AdapterError(f"adapter {named.name}: {error}") from error.__cause__
     run = _Run(named.name, level, asker, offers, timeout, wire)
@@ -454,17 +455,23 @@ def _unread_wire(question: Question, providers: Collection[str]) -> str:
 
 
 def _asker(
-    kind: AdapterKind, rest: Any, level: ReplyLevel, folder: Path, *, guest: bool
+    kind: AdapterKind,
+    rest: Any,
+    level: ReplyLevel,
+    folder: Path,
+    *,
+    timeout: float,
+    guest: bool,
 ) -> tuple[Asker, Offers | None]:
     offers = None if kind in ("function", "run") else SHARED
     match kind:
         case "gateway":
             return Gateway(*rest), offers_at(*upstream_address())
         case "run" | "serve":
-            return Program(rest, level, folder, served=kind == "serve"), offers
+            return Program(rest, level, folder, timeout=timeout, served=kind == "serve"), offers
     served = kind == "served function"
     if guest:
-        return worker_program(rest, level, folder, served=served), offers
+        return worker_program(rest, level, folder, timeout=timeout, served=served), offers
     function = FunctionAsker(rest, level, folder, served=served)
     return InProcess(function), offers
 

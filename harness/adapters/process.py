@@ -26,6 +26,8 @@ TAIL: Final = 2000
 """The number of bytes of stderr that are kept."""
 FUNCTION_WAY_OUT: Final = "; --timeout S gives it more, --pdb shows where it is"
 """The options of `harness judge` for a function that does not return."""
+START_WAY_OUT: Final = "; --timeout S above {:g} gives it more"
+"""The option of `harness judge` for a program that starts slowly."""
 
 _STEP_S: Final = 0.2
 """The interval of the checks whether a silent program still runs. Its pipes may stay open after its
@@ -160,9 +162,11 @@ class LineProcess:
                 f"{self.name} closed the descriptor of {OUT} before it answered{self._stderr_end()}"
             )
         if time.monotonic() > until:
-            way_out = ""
+            way_out = START_WAY_OUT.format(timeout) if first else ""
             missing = f"wrote no {'hello line' if first else 'answer'} to the descriptor of {OUT}"
-            if self._runs_function:
+            if self._runs_function and first:
+                missing = "was not imported"
+            elif self._runs_function:
                 missing, way_out = "did not return", FUNCTION_WAY_OUT
             raise TimedOut(
                 f"{self.name} {missing} within {timeout:g} s{way_out}{self._stderr_end()}"

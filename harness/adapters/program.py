@@ -46,16 +46,18 @@ _LEVELS: Final = 10
 too deeply still do.
 """
 START_S: Final = 60.0
-"""The time limit for the hello line. A program may import large modules before it."""
+"""The time limit for the hello line, if that of an exchange is not longer. A program may import
+large modules before it.
+"""
 
 
 class Program:
     """A program that a user names as a command.
 
-    ``served``: the program sends its requests to a served address. ``function``: the function that
-    the program runs. Messages have its name instead of the command, its lines have the recorded
-    exchange even if it is served, and it writes each event when it arrives. If a program can't be
-    started, it is not started again.
+    ``timeout``: the time limit of one exchange, in seconds. ``served``: the program sends its
+    requests to a served address. ``function``: the function that the program runs. Messages have
+    its name instead of the command, its lines have the recorded exchange even if it is served, and
+    it writes each event when it arrives. If a program can't be started, it is not started again.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Program:
         level: ReplyLevel,
         folder: Path,
         *,
+        timeout: float,
         function: str = "",
         served: bool,
     ) -> None:
@@ -73,6 +76,7 @@ class Program:
         self._name = function or shorten(shlex.join(command), 60)
         self._level = level
         self._folder = folder
+        self._start_s = max(START_S, timeout)
         self._process: LineProcess | None = None
         self._hello: Mapping[str, Any] = {}
         self._certificate = ""
@@ -152,7 +156,7 @@ class Program:
                     runs_function=self._runs_function,
                     certificate=self._certificate,
                 )
-                self._hello = _read_hello(self._process)
+                self._hello = _read_hello(self._process, self._start_s)
             except Unusable as error:
                 self._close()
                 self._broken = str(error)
@@ -195,8 +199,8 @@ class Program:
             reply.add(entry, answer.get("at_s"))
 
 
-def _read_hello(process: LineProcess) -> Mapping[str, Any]:
-    (data,) = process.ask(b"", START_S, first=True)
+def _read_hello(process: LineProcess, timeout: float) -> Mapping[str, Any]:
+    (data,) = process.ask(b"", timeout, first=True)
     hello = _object(process.name, data)
     if fault := hello.get("fault"):
         raise Unusable(str(fault))

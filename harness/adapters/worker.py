@@ -29,13 +29,15 @@ if TYPE_CHECKING:
     import asyncio  # slow to import, and only the guest needs it
 
 
-def worker_program(target: str, level: ReplyLevel, folder: Path, *, served: bool) -> Program:
+def worker_program(
+    target: str, level: ReplyLevel, folder: Path, *, timeout: float, served: bool
+) -> Program:
     """Return the program that runs the function ``target``. Raises `AdapterError` if there is no
     such function.
     """
     words = ["served" if served else "direct", level, str(folder), target]
     command = [sys.executable, "-m", __name__, *words]
-    program = Program(command, level, folder, function=target, served=served)
+    program = Program(command, level, folder, timeout=timeout, function=target, served=served)
     program.start()
     return program
 

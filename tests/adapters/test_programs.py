@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.adapters import AdapterError
+from harness.adapters import Adapter, AdapterError
 from harness.facts import Call, Finish, Raised, Text
-from tests.adapters.shims import EXCHANGE, facts_of, program_adapter, transcript
+from tests.adapters.shims import EXCHANGE, facts_of, function_adapter, program_adapter, transcript
 
 LOOP = """
 import base64, json, os, sys, time
@@ -191,6 +191,30 @@ def test_a_program_that_can_not_be_started_is_started_once(case: str, tmp_path: 
     assert adapter.version() == "unknown"
     if body:
         assert (tmp_path / "starts").read_text(encoding="utf-8") == "x"
+
+
+@pytest.mark.parametrize("guest", [False, True])
+def test_the_start_of_a_program_may_take_as_long_as_an_exchange(
+    guest: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.adapters.program.START_S", 0.2)
+    slow = "import time\ntime.sleep(1)\n"
+    if guest:
+        code = f"{slow}from harness.facts import Text\ndef replay(e): return [(1, [Text('1')])]\n"
+
+        def start(timeout: float) -> Adapter:
+            return function_adapter(code, tmp_path, timeout=timeout, guest=True)
+    else:
+
+        def start(timeout: float) -> Adapter:
+            return program_adapter(slow + LOOP + ANSWERS, tmp_path, timeout=timeout)
+
+    missing = "was not imported" if guest else "wrote no hello line to the descriptor .*"
+    with pytest.raises(AdapterError, match=f"{missing} within 0.5 s; --timeout S above 0.5 gives"):
+        start(0.5).output(EXCHANGE)
+    adapter = start(20.0)
+    assert facts_of(adapter) == [Text("1")]
+    adapter.close()
 
 
 @pytest.mark.slow
