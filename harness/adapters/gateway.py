@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from harness.facts import Entry, Error, Raised, Skipped
@@ -34,12 +34,17 @@ from .program import ONLY_DOUBLES
 from .reply import Reply
 from .wires import read_reply, text_of_bytes
 
+if TYPE_CHECKING:
+    from http.client import HTTPConnection  # slow to import
+
 GATEWAY_ADDRESS: Final = "HARNESS_GATEWAY_ADDRESS"
 """The environment variable with the address at which exchanges are served to gateways."""
 DEFAULT_ADDRESS: Final = "127.0.0.1:8790"
 GATEWAY_KEY: Final = "HARNESS_GATEWAY_KEY"
 """The environment variable with the key that the gateway itself requires, if it requires one."""
 
+CONNECT_S: Final = 10.0
+"""The time limit for the connection that shows whether there is a gateway."""
 MAX_BODY: Final = 64 * 1024 * 1024
 
 
@@ -127,6 +132,10 @@ class Gateway:
         self.providers = tuple(PROVIDERS)
         self._doubles = option.get("language") in ONLY_DOUBLES
 
+    def check(self) -> None:
+        """Raise `AdapterError` if no connection can be made."""
+        self._connected(CONNECT_S).close()
+
     def ask(self, question: Question, timeout: float) -> Reply:
         """Return the reply to a question. In the second turn, it is the reply to the second
         request, unless the first failed. Raises `AdapterError` for a gateway that can't be reached.
@@ -189,6 +198,19 @@ class Gateway:
     def close(self) -> None:
         """Do nothing, because the harness did not start the gateway."""
 
+    def _connected(self, timeout: float) -> HTTPConnection:
+        import http.client  # slow to import
+
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        connection = kind(self._host, timeout=timeout)
+        try:
+            connection.connect()
+        except OSError as error:
+            raise AdapterError(
+                f"{self._url} can't be reached: {error}; start the gateway before the harness"
+            ) from None
+        return connection
+
     def _post(
         self, path: str, content: dict[str, Json], timeout: float, *, cancel: bool
     ) -> tuple[int, bytes, Raised | None]:
@@ -200,6 +222,8 @@ class Gateway:
 
         from harness.server.connection import GRACE_S  # so is the server
 
+        connection = self._connected(timeout)
+
         key = os.environ.get(GATEWAY_KEY) or NO_KEY
         headers = {
             "content-type": "application/json",
@@ -209,16 +233,8 @@ class Gateway:
             "anthropic-version": "2023-06-01",
             **self._headers,
         }
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        connection = kind(self._host, timeout=timeout)
         start, body, status = time.monotonic(), bytearray(), 0
         until = start + timeout
-        try:
-            connection.connect()
-        except OSError as error:
-            raise AdapterError(
-                f"{self._url} can't be reached: {error}; start the gateway before the harness"
-            ) from None
         try:
             connection.request("POST", self._path + path, json.dumps(content), headers)
             answer = connection.getresponse()

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -501,10 +502,16 @@ def _read_target(target: str) -> tuple[AdapterKind, Any] | None:
     return (program, words) if words else None
 
 
-def program_of(target: str) -> list[str]:
-    """Return the words of the command that a target runs; empty for a function and a gateway."""
+def check_target(target: str) -> None:
+    """Raise `AdapterError` if every run of a target would fail: its program does not exist, its
+    gateway can't be reached, or the address of the harness for gateways is in use.
+    """
     kind, rest = _read_target(target) or ("function", target)
-    return list(rest) if kind in ("run", "serve") else []
+    if kind == "gateway":
+        offers_at(*upstream_address()).start()
+        Gateway(*rest).check()
+    elif kind in ("run", "serve") and shutil.which(rest[0]) is None and not Path(rest[0]).exists():
+        raise AdapterError(f"the program {rest[0]} does not exist, or can't be run")
 
 
 def _name_of(target: str) -> str:

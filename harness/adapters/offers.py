@@ -76,6 +76,10 @@ class Offers:
         with offer:
             yield offer, str(server.certificate)
 
+    def start(self) -> None:
+        """Start the server. Raises `AdapterError` if the address is not available."""
+        self._started()
+
     def _started(self) -> Server:
         from harness.server import serve  # the server is slow to import
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from msgspec.structs import replace as with_fields
 from harness.adapters import ADAPTERS, Adapter, AdapterError, KnownFailure, Output, RunOptions
 from harness.adapters.declarations import declared_losses, known_failures
 from harness.adapters.environment import LOGS
-from harness.adapters.named import TIMEOUT_S, program_of, read_argument
+from harness.adapters.named import TIMEOUT_S, check_target, read_argument
 from harness.cassettes import CassetteError, UnknownFormat
 from harness.cassettes.redaction.secrets import mask
 from harness.facts import ASPECTS, REQUESTS, read_losses
@@ -649,7 +648,7 @@ def _adapters(text: str, parsed: argparse.Namespace, losses: Losses, number: int
     """Return the adapter of an argument, made once for each job; ``number``: that of the exchanges.
     Raises `AdapterError`.
     """
-    _check_program(text)
+    _check_argument(text)
     if parsed.pdb:
         adapters = [_debugged(open_adapter(text, losses, guest=False))]
     else:
@@ -671,17 +670,17 @@ def _debugged(adapter: Adapter) -> Adapter:
     return replace(adapter, run=run)
 
 
-def _check_program(argument: str) -> None:
-    """Raise `AdapterError` if the program of an argument does not exist, because every cell would
-    have this error.
+def _check_argument(argument: str) -> None:
+    """Raise `AdapterError` if no run of an argument can succeed, because every cell would have this
+    error.
     """
     if argument in ADAPTERS:
         return
-    words = program_of(read_argument(argument, adapters_of()).target)
-    if words and shutil.which(words[0]) is None and not Path(words[0]).exists():
-        raise AdapterError(
-            f"adapter {argument}: the program {words[0]} does not exist, or can't be run"
-        )
+    named = read_argument(argument, adapters_of())
+    try:
+        check_target(named.target)
+    except AdapterError as error:
+        raise AdapterError(f"adapter {argument}: {error}") from None
 
 
 def declared_of(given: Sequence[str]) -> Losses:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -512,6 +513,27 @@ def test_a_program_that_does_not_exist_is_no_result(
         f"harness: adapter {kind}: nosuchprogram --flag: the program nosuchprogram does not exist,"
         " or can't be run"
     ]
+
+
+@pytest.mark.parametrize("fault", ["no gateway", "a port in use"])
+def test_a_gateway_that_no_exchange_can_reach_is_no_result(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))  # nothing listens here
+        at_taken, at_free = (f"127.0.0.1:{each.getsockname()[1]}" for each in (taken, free))
+        is_reached = fault == "a port in use"
+        # 0: the harness serves at any free port
+        monkeypatch.setenv("HARNESS_GATEWAY_ADDRESS", at_taken if is_reached else "127.0.0.1:0")
+        url = f"http://{at_taken if is_reached else at_free}"
+        assert main(["judge", f"gateway gemini: {url}"]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    (line,) = output.err.splitlines()
+    words = (
+        f"no exchange can be served at {at_taken}: " if is_reached else f"{url} can't be reached"
+    )
+    assert line.startswith(f"harness: adapter gateway gemini: {url}: {words}")
 
 
 def test_results_name_the_suite_if_recordings_of_it_are_judged(
