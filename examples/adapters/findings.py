@@ -2,7 +2,8 @@
 
 usage: findings.py RESULTS.json…
 
-``docs/findings.md`` has a line for each adapter, ``docs/findings`` a page for each. The file
+``docs/findings.md`` has a line for each version of an adapter, ``docs/findings`` a page for each
+adapter, with a section for each version. Versions without results here stay as they are. The file
 ``findings.yaml`` has the findings: the first finding that fits explains a red. A second
 request that the API refuses is of the finding of another red of that request. The script also
 lists findings that fit no red, cells whose adapter could not be judged and that no finding
@@ -23,7 +24,7 @@ from textwrap import indent
 from typing import Any, Final, get_args
 
 import yaml
-from peers import HERE, PEERS, ROOT, newest
+from peers import HERE, NEWEST, PEERS, PREVIOUS, ROOT, SESSIONS, newest
 
 from harness.facts import ACCEPTED, RUN, error_finding
 from harness.facts import Finding as Red
@@ -198,12 +199,18 @@ def main(paths: Sequence[str]) -> int:
             sentence = red.sentence if red.subject != RUN else f"error: {cell.reason}"
             unexplained.append(f"{adapter.name} {cell.place}{turn} {sentence}")
     names = {adapter.name for adapter in adapters}
+    kept = [version for version in published() if version.name not in names]
+    kept_text = "\n".join(version.section for version in kept)
+    shown = [
+        finding.symptom
+        for finding in findings
+        if finding.shown or f"**{finding.symptom}**" in kept_text
+    ]
     unseen = [
         f"not seen: {finding.adapters}: {finding.symptom}"
         for finding in findings
-        if not finding.shown and any(map(finding.concerns, names))
+        if finding.symptom not in shown and any(map(finding.concerns, names))
     ]
-    shown = [finding.symptom for finding in findings if finding.shown]
     unseen += [
         f"not seen: {thread}: {symptom}"
         for thread, here in known.items()
@@ -223,7 +230,7 @@ def main(paths: Sequence[str]) -> int:
         PROTOTYPE.format(number=sum(len(row["red"]) for row in prototype.values())),
         rows("aspect", "red then | of these still red | reason for the others", before),
     ]
-    write_pages({**pages_of(found), "threads": "\n".join(tables)}, index_of(found))
+    write_pages({**pages_of(found, kept), "threads": "\n".join(tables)}, index_of(found, kept))
     print("\n".join([*unexplained, *unseen, f"{DOCS / 'findings.md'}: {len(findings)} findings"]))
     return 1 if unexplained or unseen else 0
 
@@ -241,22 +248,68 @@ def cuts_of(path: str) -> str:
 
 
 def write_pages(pages: Mapping[str, str], index: str) -> None:
-    """Write the index and the other pages, and remove the pages of adapters that are gone."""
+    """Write the index and the other pages, and remove the pages of adapters that are not in the
+    table of adapters.
+    """
     folder = DOCS / "findings"
     folder.mkdir(exist_ok=True)
-    for old in {*folder.glob("*.md")} - {folder / f"{name}.md" for name in pages}:
+    for old in {*folder.glob("*.md")} - {
+        folder / f"{name}.md" for name in {*pages, *NEWEST, *SESSIONS}
+    }:
         old.unlink()
     for name, page in pages.items():
         (folder / f"{name}.md").write_text(page, encoding="utf-8")
     (DOCS / "findings.md").write_text(index, encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class Published:
+    """A version of an adapter in the pages: its name in the table of adapters, its section, and its
+    line in the index.
+    """
+
+    name: str
+    section: str
+    line: str
+
+
+def published() -> Iterator[Published]:
+    """The versions in the pages. Those that are not in the table of adapters are left out."""
+    index = DOCS / "findings.md"
+    text = index.read_text(encoding="utf-8") if index.is_file() else ""
+    for line in re.findall(r"(?m)^\| \[.*\n", text):
+        title, name, version = re.findall(r"\[((.+) (.+?))\]", line)[0]
+        path = DOCS / "findings" / f"{name}.md"
+        page = path.read_text(encoding="utf-8") if path.is_file() else ""
+        section = next((each for each in parts_of(page) if each.startswith(f"## {title}\n")), "")
+        if section and name in PEERS:
+            yield Published(name_of(name, version), section, line)
+
+
+def parts_of(page: str) -> list[str]:
+    """The head of a page, and its sections."""
+    return [f"{part.rstrip()}\n" for part in re.split("(?m)^(?=## )", page)]
+
+
+def name_of(name: str, version: str) -> str:
+    """The name of a version of an adapter in the table of adapters. A version that is not the
+    previous one is the newest.
+    """
+    for other, (last, number) in PREVIOUS.items():
+        if last == name and f"{version}.".startswith(f"{number}."):
+            return other
+    return name
+
+
 def prototype_rows(
     prototype: Mapping[str, Mapping[str, Any]], adapters: Sequence[AdapterResults]
 ) -> dict[str, str]:
     """For each aspect, the adapters in which it was red for the first prototype, those in which it
-    is red now, and the reason for the others.
+    is red now, and the reason for the others. An adapter without results is as it is in the page.
     """
+    judged = {adapter.name for adapter in adapters}
+    path = DOCS / "findings" / "threads.md"
+    page = path.read_text(encoding="utf-8") if path.is_file() else ""
     red = {
         (adapter.name, red.subject)
         for adapter, _, red, second_turn in reds(adapters)
@@ -264,7 +317,13 @@ def prototype_rows(
     }
     found = {}
     for aspect, row in prototype.items():
-        now = [name for name in row["red"] if (name, aspect) in red]
+        then = f"| {aspect} | {', '.join(row['red'])} | "
+        before = page.partition(then)[2].partition(" | ")[0].split(", ")
+        now = [
+            name
+            for name in row["red"]
+            if (name, aspect) in red or (name in before and name not in judged)
+        ]
         why = row.get("why", "") if len(now) < len(row["red"]) else "—"
         found[aspect] = f"{', '.join(row['red'])} | {', '.join(now) or '—'} | {why}"
     return found
@@ -406,31 +465,47 @@ def patterns_of(programs: str | Mapping[str, str]) -> Mapping[str, str]:
     return {"*": programs} if isinstance(programs, str) else programs
 
 
-def pages_of(adapters: Sequence[AdapterFindings]) -> dict[str, str]:
-    """The page of each adapter by its name, with a section for each version."""
-    pages: dict[str, list[str]] = {}
+def pages_of(adapters: Sequence[AdapterFindings], kept: Sequence[Published]) -> dict[str, str]:
+    """The page of each adapter by its name, with a section for each version. ``kept``: the versions
+    that stay as they are.
+    """
+    heads: dict[str, str] = {}
+    sections: dict[str, dict[str, str]] = {}
     for adapter in sorted(adapters, key=lambda each: each.results.name != each.name):
-        pages.setdefault(adapter.name, [head_of(adapter)]).append(adapter.section())
-    return {name: "\n".join(parts) for name, parts in pages.items()}
+        heads.setdefault(adapter.name, head_of(adapter))
+        sections.setdefault(adapter.name, {})[adapter.results.name] = adapter.section()
+    for version in kept:
+        if newest(version.name) in sections:
+            sections[newest(version.name)][version.name] = version.section
+    return {
+        name: "\n".join(
+            [
+                heads[name],
+                *(each[1] for each in sorted(of_name.items(), key=lambda each: each[0] != name)),
+            ]
+        )
+        for name, of_name in sections.items()
+    }
 
 
 def head_of(adapter: AdapterFindings) -> str:
     """The title of a page, and the programs of the adapter."""
     peer = PEERS.get(adapter.name)
     folder = peer.folder if peer else adapter.name
+    entry = adapter.entries.get(adapter.name, {})
     parts = [f"# {adapter.name}\n", ADAPTER_HEAD.format(folder=folder)]
     if peer and peer.service:
         parts.append(GATEWAY_HEAD.format(folder=folder))
     programs = {
         path: (HERE / path).read_text(encoding="utf-8")
         for kind in KINDS
-        for program in patterns_of(adapter.entry.get(kind, {})).values()
+        for program in patterns_of(entry.get(kind, {})).values()
         for path in [program.partition(" ")[0]]
     }
     if programs:
         longer = any(len(code.splitlines()) > 10 for code in programs.values())
-        options = adapter.entry.get("options", "")
-        is_of_sessions = "session" in adapter.entry
+        options = entry.get("options", "")
+        is_of_sessions = "session" in entry
         head = PROGRAMS_HEAD.format(options=options, limit=MOST_LINES[longer])
         parts.append(SESSIONS_HEAD if is_of_sessions else head)
     for program, code in programs.items():
@@ -438,22 +513,24 @@ def head_of(adapter: AdapterFindings) -> str:
     return "\n".join(parts)
 
 
-def index_of(adapters: Sequence[AdapterFindings]) -> str:
-    """The page with a line for each version of each adapter, and its first finding."""
-    lines = [
-        "| adapter | judged | answers | second requests | findings | the first of them |\n",
-        "|---|---|---|---|---|---|\n",
-    ]
-    for adapter in sorted(adapters, key=lambda each: (each.name, each.results.name != each.name)):
+def index_of(adapters: Sequence[AdapterFindings], kept: Sequence[Published]) -> str:
+    """The page with a line for each version of each adapter, and its first finding. ``kept``: as in
+    `pages_of`.
+    """
+    lines = {version.name: version.line for version in kept}
+    for adapter in adapters:
         first, again, sessions = adapter.asked
         answers = plural(sessions, "session") if sessions else first
         strongest = adapter.shown[0][0].symptom if adapter.shown else "—"
-        lines.append(
+        lines[adapter.results.name] = (
             f"| [{adapter.name} {adapter.results.version}](findings/{adapter.name}.md)"
             f" | {adapter.results.day} | {answers} | {again} | {len(adapter.shown)}"
             f" | {strongest} |\n"
         )
-    return HEAD + "".join(lines)
+    titles = ("adapter", "judged", "answers", "second requests", "findings", "the first of them")
+    head = f"{HEAD}| {' | '.join(titles)} |\n{'|---' * len(titles)}|\n"
+    names = sorted(lines, key=lambda name: (newest(name), name != newest(name)))
+    return head + "".join(lines[name] for name in names)
 
 
 def seen(finding: Finding, adapter: AdapterResults, entry: Mapping[str, Any]) -> str:

@@ -4,7 +4,8 @@ usage: run.py [NAME…] [--cassettes PATH…] [--cuts CUTS…] [--asked N] [--si
 
 Environments, results and logs are kept in ``build/peers``, so only one run at a time is possible;
 the results with ``--cassettes`` in ``build/peers/sample``. With ``--resume``, an adapter is not
-judged again if it has results for this suite, its lock, its shim and these options. Each run writes
+judged again if it has results of this harness, for this suite, its lock, its shim and these
+options. Each run writes
 the site of all results (`matrix.py`); a run of all adapters also writes ``docs/findings.md`` and
 ``docs/findings`` (`findings.py`). A loss does not change the exit status: it is 1 only if an
 adapter could not be judged, or if a finding is missing or not seen.
@@ -27,6 +28,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import IO, Final, NamedTuple, get_args
 
@@ -35,6 +37,7 @@ import matrix
 from peers import BUILD, HERE, PEERS, PORT, ROOT, Peer
 
 from harness.adapters.environment import CERTIFICATE
+from harness.adapters.gateway import upstream_address
 from harness.judging.aspect_run import JudgedCuts
 from harness.judging.judge_results import decode_results
 from harness.project.suite import suite_name
@@ -46,6 +49,9 @@ TIMEOUT_S: Final = "120"
 """The time for one exchange: some adapters import most of their code with the first exchange."""
 STARTS_S: Final = 300.0
 """The time in which a gateway must start to listen."""
+PACKAGE: Final = ROOT / "harness"
+NOT_JUDGING: Final = ("cli", "proving", "pytest_plugin", "recording", "report", "sweep")
+"""The folders of the harness that change no verdict of `harness judge`."""
 ATTEMPTS: Final = 2
 """A gateway that ends by itself is judged again: litellm's proxy has crashed in native code."""
 
@@ -133,13 +139,25 @@ class Results(NamedTuple):
 
 
 def key_of(peer: Peer, arguments: list[str]) -> str:
-    """A digest of all that results depend on: suite, options, lock and shim."""
-    whole = hashlib.sha256(json.dumps([suite_name(), arguments, peer]).encode())
+    """A digest of all that results depend on: the harness, the suite, options, lock and shim."""
+    whole = hashlib.sha256(json.dumps([judge_digest(), suite_name(), arguments, peer]).encode())
     folder = HERE / peer.folder
     own = (*folder.glob(shim_of(peer)), *folder.glob("config.yaml"))
     shared = (*sorted(HERE.glob("*_client.py")), *sorted(HERE.glob("*.mjs")))
     for path in (HERE / peer.lock, *shared, *own):
         whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+@cache
+def judge_digest(package: Path = PACKAGE) -> str:
+    """The SHA-256 of the code and the data of the harness that can change a verdict."""
+    whole = hashlib.sha256()
+    for path in sorted(package.rglob("*")):
+        place = path.relative_to(package)
+        if path.is_file() and path.suffix != ".pyc" and place.parts[0] not in NOT_JUDGING:
+            whole.update(f"{place.as_posix()}\n".encode())
+            whole.update(hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()
 
 
@@ -169,16 +187,20 @@ def judge(name: str, places: Results, options: list[str], asked: int) -> bool:
     ]
     started, cpu = time.monotonic(), cpu_seconds()
     for _ in range(ATTEMPTS):
-        with log.open("wb") as output, running(peer, programs, output) as gateway:
-            status = subprocess.run(  # noqa: S603  # our own table of commands
-                command,
-                cwd=HERE / peer.folder,
-                env={**os.environ, **TRUSTED},
-                stdout=output,
-                stderr=output,
-                check=False,
-            ).returncode
-            ended = gateway.poll() if gateway else None
+        try:
+            with log.open("wb") as output, running(peer, programs, output) as gateway:
+                status = subprocess.run(  # noqa: S603  # our own table of commands
+                    command,
+                    cwd=HERE / peer.folder,
+                    env={**os.environ, **TRUSTED},
+                    stdout=output,
+                    stderr=output,
+                    check=False,
+                ).returncode
+                ended = gateway.poll() if gateway else None
+        except OSError as error:
+            print(f"{name}: {error}; {log}", flush=True)
+            return False
         if ended is None:
             break
         print(f"{name}: its gateway ended by itself, with status {ended}; {log}", flush=True)
@@ -205,11 +227,15 @@ def judge(name: str, places: Results, options: list[str], asked: int) -> bool:
 def running(
     peer: Peer, programs: Path, output: IO[bytes]
 ) -> Iterator[subprocess.Popen[bytes] | None]:
-    """The gateway of a peer, if it is one, while it is judged. Raises `TimeoutError`."""
+    """The gateway of a peer, if it is one, while it is judged. Raises `OSError` if a port is in
+    use, or if it does not start.
+    """
     if not peer.service:
         yield None
         return
     program, *arguments = peer.service
+    for port in (PORT, upstream_address()[1]):
+        check_free(port)
     service = subprocess.Popen(  # noqa: S603  # our own table of commands
         [str(programs / program), *arguments],
         cwd=HERE / peer.folder,
@@ -218,21 +244,33 @@ def running(
         stderr=output,
     )
     try:
-        wait_for(PORT, time.monotonic() + STARTS_S)
+        wait_for(service, time.monotonic() + STARTS_S)
         yield service
     finally:
         service.terminate()
         service.wait()
 
 
-def wait_for(port: int, deadline: float) -> None:
-    """Wait until a port of this machine is open. Raises `TimeoutError`."""
+def check_free(port: int) -> None:
+    """Raise `OSError` if a port of this machine is in use."""
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError as error:
+        raise OSError(
+            f"port {port} can't be used: {error.strerror}; end the program there"
+        ) from None
+
+
+def wait_for(service: subprocess.Popen[bytes], deadline: float) -> None:
+    """Wait until a gateway listens at its port. Raises `OSError` if it ends, or is too slow."""
     while True:
         try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
+            socket.create_connection(("127.0.0.1", PORT), 1).close()
         except OSError:
+            if service.poll() is not None:
+                raise OSError(f"the gateway ended with status {service.returncode}") from None
             if time.monotonic() > deadline:
-                raise TimeoutError(f"nothing listens at port {port}") from None
+                raise OSError(f"nothing listens at port {PORT}") from None
             time.sleep(0.2)
         else:
             return

@@ -177,6 +177,43 @@ def test_the_page_has_each_finding_and_unexplained_reds_are_listed(
     assert "    reproduce.py, answer gemini-api/a:1\n" in page
 
 
+def test_versions_without_results_stay_in_the_pages(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = replace(OTHER, cells=(with_findings(cell(), END),))
+    entry = script.Finding(["agno", "openai"], "It ends as stop.", no_program="-")
+    row = {"finish": {"red": ["agno", "openai"], "why": "mended"}}
+    monkeypatch.setattr(script, "DOCS", tmp_path)
+    monkeypatch.setattr(script, "read_findings", lambda: [[entry], {}, {}, {}, row, {}])
+
+    def write(**versions: str) -> None:
+        for name, version in versions.items():
+            results = replace(ends, name=name.replace("_", "-"), version=version)
+            (tmp_path / f"{name}.json").write_bytes(encode_results(JudgeResults((results,))))
+        assert script.main([str(tmp_path / f"{name}.json") for name in versions]) == 0
+
+    def headings(page: str) -> list[str]:
+        text = (tmp_path / page).read_text(encoding="utf-8")
+        return re.findall(r"(?m)^(?:## |\| \[)([\w-]+ [\d.]+)", text)
+
+    write(agno="3.1.9", agno_2="2.9.0", openai="3.57.0")
+    page = (tmp_path / "findings" / "agno.md").read_text(encoding="utf-8")
+    threads = (tmp_path / "findings" / "threads.md").read_text(encoding="utf-8")
+    assert "| finish | agno, openai | agno, openai | — |" in threads
+    write(openai="3.58.0")
+    assert (tmp_path / "findings" / "agno.md").read_text(encoding="utf-8") == page
+    assert (tmp_path / "findings" / "threads.md").read_text(encoding="utf-8") == threads
+    assert headings("findings.md") == ["agno 3.1.9", "agno 2.9.0", "openai 3.58.0"]
+    assert headings("findings/openai.md") == ["openai 3.58.0"]
+    write(agno="3.2.0")
+    assert headings("findings/agno.md") == ["agno 3.2.0", "agno 2.9.0"]
+    write(agno_2="2.9.1")
+    assert headings("findings/agno.md") == ["agno 3.2.0", "agno 2.9.1"]
+    write(agno="3.1.9", agno_2="2.9.0")
+    assert (tmp_path / "findings" / "agno.md").read_text(encoding="utf-8") == page
+    assert headings("findings.md") == ["agno 3.1.9", "agno 2.9.0", "openai 3.58.0"]
+
+
 def test_a_refused_second_request_is_of_the_finding_of_another_red(
     script: ModuleType,
     tmp_path: Path,
@@ -294,6 +331,14 @@ def test_each_adapter_has_an_entry_point_and_programs_of_few_lines(script: Modul
         assert "127.0.0.1" in text or is_given_an_address or "reproduce_again" in path.name
     shims = {path.parent.name for path in FOLDER.glob("*/shim.*")}
     assert shims <= {*entries}
+
+
+def test_the_readme_names_each_program() -> None:
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    patterns = ("*/reproduce*.py", "*/reproduce*.mjs", "*/request*.py", "*/request*.mjs")
+    programs = {path.name for pattern in patterns for path in FOLDER.glob(pattern)}
+    assert len(programs) > 20
+    assert [name for name in sorted(programs) if f"`{name}`" not in readme] == []
 
 
 def test_answers_that_the_pages_name_are_recorded(script: ModuleType) -> None:

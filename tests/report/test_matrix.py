@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import socket
 import sys
+from contextlib import ExitStack
 from html import unescape
 from pathlib import Path
 from types import ModuleType
@@ -210,12 +212,87 @@ def test_results_are_kept_only_if_they_are_whole_and_nothing_has_changed(
     assert run.key_of(run.PEERS["agno"], ["--cuts", "recorded"]) != key
     assert run.key_of(run.PEERS["litellm-1-105"], ["--cuts", "recorded"]) != key
     assert not places.has(run.key_of(peer, ["--cuts", "whole"]))
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "judge_digest", lambda: "0")
+        assert run.key_of(peer, ["--cuts", "recorded"]) != key
     monkeypatch.setattr(run, "suite_name", lambda: "2027.01 (0)")
     assert run.key_of(peer, ["--cuts", "recorded"]) != key
     document = json.loads((tmp_path / "litellm.json").read_bytes())
     document["plan"]["adapters"][0]["second_turn"].append("gemini-api/z:1")
     (tmp_path / "litellm.json").write_text(json.dumps(document))
     assert not places.has(key)
+
+
+def test_only_the_files_that_can_change_a_verdict_change_the_key(
+    scripts: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    run = scripts["run"]
+    folders = {path.name for path in run.PACKAGE.iterdir()}
+    assert {*run.NOT_JUDGING} < folders
+    digests = [run.judge_digest(tmp_path)]
+    places = ("judging/laws/a.py", "questions.yaml", "report/a.py", "facts/__pycache__/a.pyc")
+    for place in places:
+        path = tmp_path / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        run.judge_digest.cache_clear()
+        digests.append(run.judge_digest(tmp_path))
+    assert len({*digests}) == 3
+    assert digests[2] == digests[4]
+
+
+GATEWAY = """
+import socket, sys, time
+if sys.argv[1] == "bad":
+    sys.exit(3)
+with socket.create_server(("127.0.0.1", int(sys.argv[2]))):
+    time.sleep(60)
+"""
+
+
+def test_a_gateway_that_can_not_start_is_an_error_at_once(
+    scripts: dict[str, ModuleType],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = scripts["run"]
+    (tmp_path / "gateway.py").write_text(GATEWAY)
+    port, upstream = free_ports(2)
+    monkeypatch.setattr(run, "PORT", port)
+    monkeypatch.setenv("HARNESS_GATEWAY_ADDRESS", f"127.0.0.1:{upstream}")
+    programs = Path(sys.executable).parent
+
+    def started(how: str) -> None:
+        service = ("python", str(tmp_path / "gateway.py"), how, str(port))
+        peer = run.PEERS["litellm-proxy-gemini"]._replace(service=service)
+        with (
+            (tmp_path / "log").open("wb") as log,
+            run.running(peer, programs, log) as process,
+            pytest.raises(OSError, match=f"port {port} can't be used: .*; end the program there"),
+            run.running(peer, programs, log),
+        ):
+            pass
+        assert process.poll() is not None
+
+    started("good")
+    with pytest.raises(OSError, match="the gateway ended with status 3"):
+        started("bad")
+    with socket.create_server(("127.0.0.1", upstream)):
+        monkeypatch.setattr(run, "environment", lambda lock: Path(sys.prefix))
+        places = run.Results(tmp_path, "litellm-proxy-gemini")
+        assert not run.judge("litellm-proxy-gemini", places, [], 1)
+    listed = capsys.readouterr().out
+    assert listed.startswith(f"litellm-proxy-gemini: port {upstream} can't be used: ")
+    assert len(listed.splitlines()) == 1
+
+
+def free_ports(number: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)
+        ]
+        return [each.getsockname()[1] for each in sockets]
 
 
 def test_the_form_of_a_dispute_on_the_pages_is_read(files: dict[str, str]) -> None:
