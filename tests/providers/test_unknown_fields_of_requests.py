@@ -151,6 +151,21 @@ BODIES: Final[tuple[tuple[str, dict[str, Any], dict[str, Any]], ...]] = (
         {"messages": [], "tool_choice": {"type": "function", "function": {"name": "f", "x": 1}}},
         {"messages": [], "tool_choice": {"type": "function", "function": {"name": "f"}}},
     ),
+    (
+        "openai",
+        {"input": [{"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "a"}]},
+        {
+            "input": [
+                {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"input":"a"}'}
+            ]
+        },
+    ),
+    (
+        "openai",
+        {"input": [{"type": "reasoning", "id": "rs_1"}, {"role": "assistant", "content": []}]},
+        {"input": [{"type": "reasoning", "id": "rs_1"}]},
+    ),
+    ("openai", {"messages": []}, {}),
     ("anthropic", {"messages": [], "system": {"text": "a"}}, {"messages": []}),
     (
         "anthropic",

@@ -134,7 +134,7 @@ class _ResponseReader:
 
     def _history(self) -> tuple[list[Message], list[Instruction]]:
         """Return the messages, and the instructions before them. The items of an answer that follow
-        each other are one message, but not two items with texts.
+        each other are one message, but not two items with texts, nor one without content.
         """
         messages: list[Message] = []
         was_text = False
@@ -152,6 +152,7 @@ class _ResponseReader:
             role, read = self._item(item, place)
             is_text = role == "assistant" and item.get("role") is not None
             joined = bool(messages) and role == messages[-1].role == "assistant"
+            joined = joined and bool(read and messages[-1].parts)
             joined, was_text = joined and not (is_text and was_text), is_text
             if joined:
                 messages[-1] = replace(messages[-1], parts=(*messages[-1].parts, *read))
@@ -175,7 +176,8 @@ class _ResponseReader:
                 known = "system" if role in _SYSTEM else known
                 usual = "output_text" if known == "assistant" else "input_text"
                 return known, self._parts(fields.get("content"), f"{place}.content", usual)
-        return "assistant", [Native(item, signature=opaque(item.get("encrypted_content")))]
+        secret = opaque(item.get("encrypted_content"))
+        return "assistant", [Native(item, signature=secret, place=place)]
 
     def _parts(self, content: Json, place: str, usual: str) -> list[AnyPart]:
         if isinstance(content, dict):
@@ -190,8 +192,7 @@ class _ResponseReader:
     def _call(self, fields: JsonObject, place: str, kind: str) -> Call:
         call_id, name = fields.pop("call_id", None), word(fields.pop("name", None))
         self._names.add(call_id, name)
-        usual = "custom_tool_call" if "input" in fields else "function_call"
-        odd = unusual({"type": kind}, type=(usual,))
+        odd = {} if kind == "function_call" and "input" not in fields else {"type": kind}
         if "input" in fields:
             arguments: Any = {"input": fields.pop("input")}
         else:

@@ -122,6 +122,8 @@ class ChatReader:
         """Return the messages, and the instructions before them."""
         messages: list[Message] = []
         instructions: list[Instruction] = []
+        if self._messages == []:
+            self._unread.more["messages"] = []
         for message, place in listed(self._messages, "messages", self._unread):
             content, role = message.get("content"), message.get("role")
             own, name = f"{place}.content", message.get("name")
