@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.facts import Call, arguments_of
+from harness.providers.anthropic.whole import blocks_of
+from harness.providers.openai.whole import following
 from harness.stream.json_codec import Json
 
 from .at import At
@@ -113,7 +115,7 @@ def _inline(image: str) -> _Object:
 
 
 def _anthropic(body: _Object, messages: list[_Object], at: At) -> _Object:
-    blocks = _blocks(messages)
+    blocks = blocks_of(messages)
     _need_content(blocks, at)
     calls = [
         Call(block.get("id") or None, block.get("name") or "", block.get("input"))
@@ -132,36 +134,6 @@ def _anthropic(body: _Object, messages: list[_Object], at: At) -> _Object:
         {"role": "user", "content": content or at.say},
     ]
     return {**body, "messages": [*body["messages"], *history]}
-
-
-def _blocks(messages: list[_Object]) -> list[_Object]:
-    """Return the content blocks of an answer, as the official client joins them."""
-    blocks: list[_Object] = []
-    inputs: dict[int, str] = {}
-    for message in messages:
-        match message:
-            case {"type": "message", "content": list(content)}:
-                blocks += content
-            case {"type": "content_block_start", "content_block": dict(block)}:
-                blocks.append(dict(block))
-            case {"type": "content_block_delta", "index": int(index), "delta": dict(delta)}:
-                block = blocks[index]
-                match delta.get("type"):
-                    case "text_delta":
-                        block["text"] += delta["text"]
-                    case "thinking_delta":
-                        block["thinking"] += delta["thinking"]
-                    case "signature_delta":
-                        block["signature"] = delta.get("signature")
-                    case "citations_delta":
-                        citations = block.get("citations") or []
-                        block["citations"] = [*citations, delta.get("citation")]
-                    case "input_json_delta":
-                        inputs[index] = inputs.get(index, "") + delta["partial_json"]
-    for index, text in inputs.items():
-        if text:
-            blocks[index]["input"] = arguments_of(text)
-    return blocks
 
 
 # -------------------------------------------------------------------- Chat Completions
@@ -255,7 +227,7 @@ def _add_item(items: list[Any], item: Json) -> None:
 
 
 def _responses(body: _Object, messages: list[_Object], at: At) -> _Object:
-    items = _items(messages)
+    items = following(messages)["input"]
     _need_content(items, at)
     if any(item.get("type") == "custom_tool_call" for item in items):
         at.skip("the gateway answered with custom_tool_call, and the tools are functions")
@@ -275,18 +247,6 @@ def _responses(body: _Object, messages: list[_Object], at: At) -> _Object:
         )
     history = history or [{"role": "user", "content": at.say}]
     return {**body, "input": [*body["input"], *items, *history]}
-
-
-def _items(messages: list[_Object]) -> list[_Object]:
-    """Return the items of the last response, or those of the stream if it has none."""
-    done: dict[int, _Object] = {}
-    for message in messages:
-        if message.get("type") == "response.output_item.done":
-            done[message["output_index"]] = message["item"]
-    last = messages[-1] if messages else {}
-    whole = last if last.get("object") == "response" else last.get("response")
-    output = whole.get("output") if isinstance(whole, dict) else None
-    return output or [done[index] for index in sorted(done)]
 
 
 # -------------------------------------------------------------------- Interactions API

@@ -16,7 +16,7 @@ from harness import load
 from harness.cassettes import Exchange
 from harness.providers import PROVIDERS, detect_provider, with_provider
 from harness.server import Server, serve
-from harness.server.refusals import find_broken_rules, given_by
+from harness.server.refusals import BrokenRule, find_broken_rules, given_by
 from tests.server.socket_client import tape
 from tests.server.wires import exchange
 
@@ -43,7 +43,7 @@ def sent(*blocks: Body) -> Body:
     return {"role": "user", "content": list(blocks)}
 
 
-def messages(*given: Body, **more: Any) -> Body:
+def messages(*given: Body | None, **more: Any) -> Body:
     return {"model": "m", "max_tokens": 9, "messages": list(given), **more}
 
 
@@ -277,6 +277,29 @@ FURTHER_OPENAI: Final = {
         given_items({**CALL, "id": "ctc_1", "type": "custom_tool_call"}, OUTPUT, CALL, REASONING)
         | {"input": [REASONING, CALL, OUTPUT, {**CALL, "type": "custom_tool_call", "id": None}]},
     ),
+    "a custom output for the call of a function": (
+        "call-without-output",
+        RESPONSES,
+        given_items(
+            *(QUESTION, REASONING, CALL, {**OUTPUT, "type": "custom_tool_call_output"}),
+            {**CALL, "id": None, "type": "custom_tool_call", "input": ""},
+        ),
+    ),
+    "the id of a message without content": (
+        "item-id-prefix",
+        RESPONSES,
+        given_items(QUESTION, REASONING, {"role": "assistant", "id": "x", "content": []}),
+    ),
+    "the id of an instruction": (
+        "item-id-prefix",
+        RESPONSES,
+        given_items({"role": "developer", "id": "x", "content": "Be short."}, QUESTION),
+    ),
+    "the call of a tool that the service runs": (
+        "id-too-long",
+        RESPONSES,
+        given_items(QUESTION, {"type": "web_search_call", "id": "ws_" + 62 * "x"}),
+    ),
     "another id": (
         "tool-without-calls",
         CHAT,
@@ -298,11 +321,15 @@ TAPE: Final = tape(
 )
 
 
-def broken_rules(path: str, body: Any) -> list[str]:
+def found(path: str, body: Any) -> list[BrokenRule]:
     sent_body = json.dumps(body).encode()
     identity = detect_provider("POST", f"http://localhost{path}", sent_body, b"")
     given = given_by(TAPE.exchanges)
-    return [broken.rule.name for broken in find_broken_rules(sent_body, identity, lambda: given)]
+    return [*find_broken_rules(sent_body, identity, lambda: given)]
+
+
+def broken_rules(path: str, body: Any) -> list[str]:
+    return [broken.rule.name for broken in found(path, body)]
 
 
 BROKEN: Final = {
@@ -325,6 +352,25 @@ def test_a_rule_has_further_requests_that_break_it(case: str) -> None:
     else:
         name, path, body = FURTHER_OPENAI[case]
         assert broken_rules(path, body) == [name]
+
+
+def test_a_place_counts_all_values_of_its_list() -> None:
+    """A leading instruction and a value that is no message have an index too."""
+    (twice,) = found(MESSAGES, messages(ASK, None, said(THOUGHT, USE, USE), sent(RESULT)))
+    assert twice.message == "messages.2.content.2: `tool_use` ids must be unique"
+    system = {"role": "system", "content": "Be short."}
+    (lost,) = found(CHAT, {"model": "m", "messages": [system, QUESTION, CHAT_CALLS, TOOL]})
+    assert (lost.message[-7:], lost.fields) == (" call_2", {"param": "messages.[4].role"})
+
+
+def test_an_error_has_the_kind_of_a_call() -> None:
+    custom = {"type": "custom_tool_call", "call_id": "call_2", "name": "f", "input": "a"}
+    function = {**CALL, "id": None, "arguments": '{"input": "a"}'}
+    broken = [rule for item in (custom, function) for rule in found(RESPONSES, given_items(item))]
+    assert [rule.message for rule in broken] == [
+        "No tool output found for custom tool call call_2.",
+        "No tool output found for function call call_1.",
+    ]
 
 
 @pytest.mark.parametrize(

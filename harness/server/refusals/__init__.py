@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from harness.providers import PROVIDERS, Identity
-from harness.providers.request_rules import Rule, RuleLevel
+from harness.providers.request_rules import Checks, Rule, RuleLevel, read_rules
 from harness.stream.json_codec import decode_object
 
 from .contents import CONTENT_CHECKS
@@ -22,7 +22,7 @@ from .fields import FIELD_CHECKS
 from .given import ServedSignatures, given_by
 from .interactions import INTERACTION_CHECKS
 from .models import model_rules
-from .rule import EVERY_WIRE, GENERATE, Asked, Checks, concerns, read_gemini_rules
+from .rule import EVERY_WIRE, GENERATE, Asked, concerns
 from .signatures import SIGNATURE_CHECKS
 from .tools import TOOL_CHECKS
 
@@ -45,7 +45,7 @@ CHECKS: Final[Checks] = {
     **CONTENT_CHECKS,
     **SIGNATURE_CHECKS,
 }
-_OWN: Final = tuple(read_gemini_rules(CHECKS))
+_OWN: Final = tuple(read_rules(__package__, CHECKS, EVERY_WIRE))
 MODEL_RULES: Final = model_rules(frozenset(CHECKS))
 RULES: Final[tuple[Rule, ...]] = (*_OWN, *MODEL_RULES)
 

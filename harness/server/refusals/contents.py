@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any, Final, NamedTuple
 
+from harness.providers.request_rules import Checks, Spot, whole
 from harness.stream.prompt import Call, Media, Native, Result
 
 from .given import Content
-from .rule import GENERATE, Asked, Checks, Spot, whole
+from .rule import GENERATE, Asked
 
 _ROLE: Final = re.compile(r"(?:contents|messages)\[\d+\]\.role")
 _SYSTEM_PART: Final = re.compile(r"systemInstruction(\.parts\[\d+\])")

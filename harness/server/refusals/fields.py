@@ -17,9 +17,10 @@ from functools import cache, partial
 from typing import Any, Final, Literal
 
 from harness.providers.gemini.spelling import published
+from harness.providers.request_rules import Checks, Spot
 from harness.stream.printable import short_json
 
-from .rule import Asked, Checks, Spot
+from .rule import Asked
 
 _INVALID: Final = "Invalid JSON payload received."
 

@@ -175,7 +175,8 @@ def given_by(exchanges: Iterable[Exchange]) -> ServedSignatures:
         if known and known.refusals:
             sent = decode_object(exchange.request.body if exchange.request else b"") or {}
             messages = [frame.json for frame in frames_of(exchange)] if exchange.generates else []
-            repeated[known.name] |= known.refusals.given(sent, messages)
+            for body in (sent, known.refusals.following(messages)):
+                repeated[known.name] |= known.refusals.given(known.prompt_of(body))
             continue
         asked = _asked(exchange)
         if previous := asked.more.get("previous_interaction_id"):

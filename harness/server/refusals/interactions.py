@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .rule import Asked, Checks, Spot, whole
+from harness.providers.request_rules import Checks, Spot, whole
+
+from .rule import Asked
 
 _ROLE: Final = re.compile(r"(input\[\d+\])\.role")
 

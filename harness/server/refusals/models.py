@@ -21,11 +21,11 @@ from fnmatch import fnmatchcase
 from functools import cache, partial
 from typing import Any, Final
 
-from harness.providers.request_rules import Rule, RuleLevel, read_lines
+from harness.providers.request_rules import Rule, RuleLevel, Spot, breaks, read_lines
 from harness.stream.prompt import Thinking
 from harness.stream.prompt_data import as_data
 
-from .rule import EVERY_WIRE, Asked, Spot, breaks
+from .rule import EVERY_WIRE, Asked
 from .tools import schema_nodes
 
 TABLE: Final = "models.tsv"

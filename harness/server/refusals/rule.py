@@ -1,25 +1,15 @@
-"""A rule is a row of `rules.tsv` and a check: the places of a request that can break it, and the
-condition.
-
-The columns of a row are ``name``, ``level``, ``wires`` (``*``: all), ``models``, ``status``,
-``lines`` (whether the message has the ``first`` place that breaks the rule, or ``all``),
-``refused``, ``source``, and ``sentence``: the API's message, with ``{place}`` and ``{value}``.
-
-A rule reads the prompt of a request, so one row is for every wire that has its values. A field for
-which a prompt has no value is in `Prompt.more`, under its place. Only the rules of the parser read
-the body, because they are about the spelling and the JSON type of each field.
-"""
+"""A generate request as the rules see it, and the wires and models that a rule is for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Final, Literal, cast
 
 from harness.providers import PROVIDERS
-from harness.providers.request_rules import Rule, RuleBreak, RuleLevel, ServedValues, read_lines
+from harness.providers.request_rules import Each, Rule, ServedValues, Spot
 from harness.stream.prompt import AnyPart, Function, Prompt
 
 from .given import Content, ServedSignatures, contents_of
@@ -53,13 +43,9 @@ _MODELS: Final[Mapping[Models, Callable[[str], object]]] = {
 }
 
 
-Spot = tuple[str, Any]
-"""A place of a request, and a value there."""
-
-
 @dataclass(frozen=True)
 class Asked:
-    """A generate request."""
+    """A generate request: a `harness.providers.request_rules.CheckedRequest`."""
 
     model: str
     wire: str
@@ -105,7 +91,7 @@ class Asked:
         """The values for the rules of another wire."""
         return self.given().repeated.get(self.wire, {})
 
-    def spots(self, each: Callable[[Asked], Iterable[Spot]]) -> Sequence[Spot]:
+    def spots(self, each: Each) -> Sequence[Spot]:
         """Return the places that ``each`` yields. Many rules have the same ones."""
         if (spots := self._spots.get(each)) is None:
             spots = self._spots[each] = [*each(self)]
@@ -120,47 +106,3 @@ class Asked:
 def concerns(rule: Rule, wire: str, model: str) -> bool:
     """Return whether a rule is for a wire and a model."""
     return wire in rule.wires and bool(_MODELS[cast("Models", rule.models)](model))
-
-
-def breaks(
-    each: Callable[[Asked], Iterable[Spot]],
-    when: Callable[[Any], object],
-    sentence: str,
-    request: Asked,
-    *,
-    once: bool = False,
-) -> Iterator[RuleBreak]:
-    """Yield the lines of the API's message: the sentence with each place that ``each`` yields and
-    whose value breaks the rule; only the first one if ``once``.
-    """
-    for place, value in request.spots(each):
-        if when(value):
-            yield RuleBreak(sentence.format(place=place, value=value))
-            if once:
-                return
-
-
-def whole(request: Asked) -> Iterator[Spot]:
-    """Yield the request itself."""
-    yield "", request
-
-
-Checks = Mapping[str, tuple[Callable[[Asked], Iterable[Spot]], Callable[[Any], object]]]
-"""Name of a rule → what yields the places that can break it, and whether a value breaks it."""
-
-
-def read_gemini_rules(checks: Checks) -> Iterator[Rule]:
-    """Yield the rules of the table in its order; a `KeyError` names one without a check."""
-    for row in read_lines(__package__):
-        each, when = checks[row["name"]]
-        sentence, once = row["sentence"].replace("\\n", "\n"), row["lines"] == "first"
-        yield Rule(
-            row["name"],
-            row["refused"],
-            row["source"],
-            partial(breaks, each, when, sentence, once=once),
-            cast("RuleLevel", row["level"]),
-            EVERY_WIRE if row["wires"] == "*" else tuple(row["wires"].split(", ")),
-            row["models"],
-            int(row["status"]),
-        )

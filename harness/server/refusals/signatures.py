@@ -10,10 +10,11 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from harness.providers.gemini.signatures import DUMMY_SIGNATURES
+from harness.providers.request_rules import Checks, Spot
 from harness.stream.prompt import AnyPart, Call, Native, Result, Text, Thinking
 
 from .given import place_of, signature_of
-from .rule import Asked, Checks, Spot
+from .rule import Asked
 
 _SERVER_TOOLS: Final = {"toolCall": "Tool call", "toolResponse": "Tool response"}
 

@@ -10,9 +10,10 @@ from math import inf
 from typing import Any, Final, NamedTuple
 
 from harness.providers.gemini.request import SETTINGS
+from harness.providers.request_rules import Checks, Spot, whole
 from harness.stream.prompt import Function, ServerTool
 
-from .rule import Asked, Checks, Spot, whole
+from .rule import Asked
 
 _FUNCTION_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 _BUILT_IN: Final = frozenset({
