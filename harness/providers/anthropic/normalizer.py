@@ -22,7 +22,7 @@ from .blocks import Blocks
 from .messages import FINISHES
 from .order import Order
 from .usage import COUNTS, Counts
-from .usual import REFUSED, decode_text
+from .usual import decode_text
 
 _METADATA: Final = (
     *("container", "context_management", "diagnostics", "input_transformations"),
@@ -45,20 +45,11 @@ class MessagesNormalizer(AnswerReader):
         self._text_index: int | None = None  # the block of the latest event, a piece of text
 
     def feed(self, frame: Frame) -> list[Event]:
-        data = frame.message
-        if self._text_index is None or type(data) is not bytes:
-            return self._feed_any(frame)
-        try:
-            usual = decode_text(data)
-        except REFUSED:
-            return self._feed_any(frame)
-        if usual.index != self._text_index:
-            return self._feed_any(frame)
+        usual = None if self._text_index is None else decode_text(frame.message)
+        if usual is None or usual.index != self._text_index:
+            self._text_index = None
+            return super().feed(frame)
         return [Text(usual.delta.text)]
-
-    def _feed_any(self, frame: Frame) -> list[Event]:
-        self._text_index = None
-        return super().feed(frame)
 
     def _release(self, out: list[Event]) -> list[str]:
         return [json.dumps(part) for part in self._blocks.rest()]

@@ -28,6 +28,7 @@ from harness.stream.events import (
     Usage,
 )
 from harness.stream.framing import Frame
+from harness.stream.framing.json_documents import REFUSED
 from harness.stream.json_codec import Json
 from harness.stream.oddities import Oddities
 
@@ -37,7 +38,7 @@ from ..wire_values import values_in
 from .candidates import OLD, Candidates
 from .fields import SpelledFields, note_spelling, spellings
 from .usage import CAMEL, COUNTED, read_usage, unknown_counts
-from .usual import REFUSED, UsualMessage, continuation, decode_message
+from .usual import UsualMessage, continuation, decode_message
 
 MAX_FORMS: Final = 8
 """The limit of decoders for usual messages that are made for one answer."""

@@ -13,43 +13,38 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from msgspec import UNSET, MsgspecError, Struct, UnsetType, ValidationError, defstruct
+from msgspec import UNSET, UnsetType, ValidationError, defstruct
 from msgspec.json import Decoder
 
 from harness.stream.json_codec import MAX_NESTING, Json, nests_deeply
 
-REFUSED: Final = (MsgspecError, UnicodeDecodeError)
-"""The exceptions of a decoder for any other message."""
+from ..usual import Strict
 
 
-class _Strict(Struct, forbid_unknown_fields=True, gc=False):
-    """An object without other fields than these."""
-
-
-class _Text(_Strict):
+class _Text(Strict):
     text: str
     thought: bool | None = None
     thoughtSignature: str | None = None
 
 
-class _Content(_Strict):
+class _Content(Strict):
     parts: tuple[_Text]
     role: Literal["model"] | None = None
 
 
-class _TextCandidate(_Strict):
+class _TextCandidate(Strict):
     content: _Content
     index: Literal[0] | None = None
     finishReason: Literal["STOP"] | None = None
 
 
-class _Call(_Strict):
+class _Call(Strict):
     name: str
     args: dict[str, Json] | None = None
     id: str | None = None
 
 
-class UsualPart(_Strict):
+class UsualPart(Strict):
     """A part that is text, a thought or a whole call."""
 
     text: str | None = None
@@ -58,12 +53,12 @@ class UsualPart(_Strict):
     functionCall: _Call | None = None
 
 
-class _ContentOfParts(_Strict):
+class _ContentOfParts(Strict):
     parts: list[UsualPart] | None = None
     role: Literal["model"] | None = None
 
 
-class Candidate(_Strict):
+class Candidate(Strict):
     """The answer, with its usual annotations."""
 
     content: _ContentOfParts | None = None
@@ -76,7 +71,7 @@ class Candidate(_Strict):
     safetyRatings: list[Json] | None = None
 
 
-class UsualMessage(_Strict):
+class UsualMessage(Strict):
     """A message with one candidate and without an envelope."""
 
     candidates: tuple[Candidate]
@@ -90,13 +85,13 @@ _decode: Final = Decoder(UsualMessage).decode
 
 
 def decode_message(data: bytes) -> UsualMessage:
-    """Decode a usual message; raises one of `REFUSED` for any other text."""
+    """Decode a usual message; raises one of `REFUSED` for any other."""
     if nests_deeply(data):
         raise ValidationError(f"nested deeper than {MAX_NESTING} levels")
     return _decode(data)
 
 
-class _ModalityTokenCount(_Strict):
+class _ModalityTokenCount(Strict):
     modality: str
     tokenCount: int | UnsetType = UNSET
 
@@ -125,7 +120,7 @@ def continuation(wrapped: bool, counts: tuple[str, ...]) -> Callable[[bytes], An
     usage = defstruct(
         "Counts",
         [(name, _COUNTS[name]) for name in counts],
-        bases=(_Strict,),
+        bases=(Strict,),
         namespace=dict.fromkeys(_COUNTS.keys() - set(counts)),
     )
     message = defstruct(
@@ -135,10 +130,10 @@ def continuation(wrapped: bool, counts: tuple[str, ...]) -> Callable[[bytes], An
             *([("usageMetadata", usage)] * bool(counts)),
             *_NAMES,
         ],
-        bases=(_Strict,),
+        bases=(Strict,),
         namespace={"traceId": None} if counts else {"traceId": None, "usageMetadata": None},
     )
     if wrapped:
         fields: list[Any] = [("response", message), ("traceId", str | None, None)]
-        message = defstruct("Envelope", fields, bases=(_Strict,))
+        message = defstruct("Envelope", fields, bases=(Strict,))
     return Decoder(message).decode

@@ -40,7 +40,7 @@ from .messages import (
 )
 from .order import WEB_SOCKET, Order
 from .steps import OpenSteps
-from .usual import REFUSED, decode_text
+from .usual import decode_text
 
 _METADATA: Final[dict[str, str]] = {
     "created": "created",
@@ -101,22 +101,13 @@ class InteractionsNormalizer(AnswerReader):
         self._finish: str | None = None
 
     def feed(self, frame: Frame) -> list[Event]:
-        data = frame.message
-        if self._text_step is None or type(data) is not bytes:
-            return self._feed_any(frame)
-        try:
-            usual = decode_text(data)
-        except REFUSED:
-            return self._feed_any(frame)
-        if usual.index != self._text_step:
-            return self._feed_any(frame)
+        usual = None if self._text_step is None else decode_text(frame.message)
+        if usual is None or usual.index != self._text_step:
+            self._text_step = None
+            return super().feed(frame)
         text = usual.delta.text
         self._keep_text(text)
         return [Text(text)]
-
-    def _feed_any(self, frame: Frame) -> list[Event]:
-        self._text_step = None
-        return super().feed(frame)
 
     def _release(self, out: list[Event]) -> list[str]:
         return [json.dumps(raw, ensure_ascii=False) for raw in self._steps.rest()]

@@ -1,30 +1,21 @@
-"""A strict decoder for the usual event of a stream: a fast way into the reader.
-
-Most events of a stream are pieces of text. The decoder accepts that form alone; any other field or
-type is refused, and the reader of `InteractionsNormalizer` decodes the event. It gives the same
-events for a piece of text too.
-"""
+"""The usual event of a stream, a piece of text."""
 
 # Annotations are not postponed here, since the decoder evaluates them.
 
 from typing import Final, Literal
 
-from msgspec import MsgspecError, Struct
-from msgspec.json import Decoder
-
-REFUSED: Final = (MsgspecError, UnicodeDecodeError)
-"""The exceptions of the decoder for any other event."""
+from ..usual import Strict, usual_decoder
 
 
-class _Text(Struct, forbid_unknown_fields=True, gc=False):
+class _Text(Strict):
     text: str
     type: Literal["text"]
 
 
-class _Delta(Struct, forbid_unknown_fields=True, gc=False):
+class _Delta(Strict):
     index: int
     delta: _Text
     event_type: Literal["step.delta"]
 
 
-decode_text: Final = Decoder(_Delta).decode
+decode_text: Final = usual_decoder(_Delta)

@@ -33,7 +33,7 @@ from ..provider import Answer
 from ..wire_values import give_others, is_empty, text_of
 from .items import CALLS, Item, Items, image
 from .order import BEGINNINGS, DONE, ENDS, PIECES, Order
-from .usual import REFUSED, decode_text
+from .usual import decode_text
 
 _FINISHES: Final[dict[str, FinishClass]] = {
     **dict.fromkeys(("completed", "complete"), "stop"),
@@ -117,22 +117,15 @@ class ResponsesReader(AnswerReader):
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return a usual piece of text by the strict decoder, everything else by the reader."""
-        data, item = frame.message, self._open
-        if item is None or type(data) is not bytes:
-            return self._feed_any(frame)
-        try:
-            usual = decode_text(data)
-        except REFUSED:
-            return self._feed_any(frame)
-        if (usual.output_index, usual.content_index, usual.item_id) != self._place:
-            return self._feed_any(frame)
+        item = self._open
+        usual = None if item is None else decode_text(frame.message)
+        place = usual and (usual.output_index, usual.content_index, usual.item_id)
+        if item is None or usual is None or place != self._place:
+            self._open = None
+            return super().feed(frame)
         text = usual.delta
         item.texts[("output_text", usual.content_index)].append(text)
         return [Text(text)]
-
-    def _feed_any(self, frame: Frame) -> list[Event]:
-        self._open = None
-        return super().feed(frame)
 
     def _release(self, out: list[Event]) -> list[str]:
         return self._items.release(out)

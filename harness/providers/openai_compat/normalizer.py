@@ -20,7 +20,7 @@ from ..gemini.fields import SpelledFields
 from ..provider import Answer
 from .choices import Choices
 from .usage import read_usage
-from .usual import REFUSED, decode_usual
+from .usual import decode_usual
 
 _NAMES: Final = ("model", "id", "created", "system_fingerprint", "service_tier")
 _BESIDE: Final = {"prompt_filter_results": "safety_ratings", "citations": "citations"}
@@ -50,12 +50,8 @@ class ChatReader(AnswerReader):
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return a usual chunk by the strict decoder, everything else by the reader."""
-        data = frame.message
-        if self._names is None or type(data) is not bytes:
-            return super().feed(frame)
-        try:
-            chunk = decode_usual(data)
-        except REFUSED:
+        chunk = None if self._names is None else decode_usual(frame.message)
+        if chunk is None:
             return super().feed(frame)
         model, created, print_ = chunk.model, chunk.created, chunk.system_fingerprint
         if (model, chunk.id, created, print_, chunk.service_tier) != self._names:

@@ -1,33 +1,22 @@
-"""A strict decoder for the usual chunk of a stream: a fast way into the reader.
-
-Nearly every chunk differs from the chunk before it only in its text. These types accept only this
-form. A chunk with any other field or type goes to the reader of `ChatReader`, which would
-give the same events for a usual chunk too.
-"""
+"""The usual chunk of a stream, which differs from the chunk before it only in its text."""
 
 from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta, MsgspecError, Struct
-from msgspec.json import Decoder
+from msgspec import Meta
 
-REFUSED: Final = (MsgspecError, UnicodeDecodeError)
-"""The exceptions of the decoder for any other message."""
+from ..usual import Strict, usual_decoder
 
 
-class _Strict(Struct, forbid_unknown_fields=True, gc=False):
-    """An object without other fields than these."""
-
-
-class Delta(_Strict):
+class Delta(Strict):
     """A piece of the answer's text."""
 
     content: str = ""
     role: Literal["assistant"] | None = None
 
 
-class UsualChoice(_Strict):
+class UsualChoice(Strict):
     """The answer."""
 
     delta: Delta
@@ -36,7 +25,7 @@ class UsualChoice(_Strict):
     logprobs: None = None
 
 
-class Chunk(_Strict):
+class Chunk(Strict):
     """A chat.completion.chunk."""
 
     choices: Annotated[tuple[UsualChoice, ...], Meta(max_length=1)]
@@ -50,4 +39,4 @@ class Chunk(_Strict):
     obfuscation: str | None = None
 
 
-decode_usual: Final = Decoder(Chunk).decode
+decode_usual: Final = usual_decoder(Chunk)
