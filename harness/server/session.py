@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from harness.pipeline.replay import ReplayError
-from harness.providers.live.messages import audio_bytes, canonical, sent_member
+from harness.providers.live.messages import asks, audio_bytes, canonical, sent_member
 from harness.specs.matching import compare, sides
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_object
@@ -128,6 +128,8 @@ class Peer:
         self._reading: asyncio.Task[None] | None = None
         self._back: Message | None = None
         self._answered = asyncio.Event()
+        self.left = False
+        """Whether the client has closed the session, or its connection."""
         self._size = 0
         """The number of bytes of the client's messages."""
 
@@ -164,6 +166,7 @@ class Peer:
                         case events.Pong():
                             self._answered.set()
                         case events.CloseConnection(code=code, reason=reason):
+                            self._leave()
                             number = None if code == NO_CODE else int(code)
                             text = (reason or "").encode()
                             self._messages.put_nowait(Message("client", text, "close", number))
@@ -184,7 +187,12 @@ class Peer:
         except (ConnectionError, RemoteProtocolError):
             return
         finally:
+            self._leave()
             self._messages.put_nowait(None)
+
+    def _leave(self) -> None:
+        self.left = True
+        self._answered.set()
 
     async def receive(self) -> Message:
         """Return the next message of the client. Raises `ClientLeft` when it closes, and
@@ -219,9 +227,12 @@ class Peer:
         await self.connection.flush()
 
     async def ping(self) -> None:
-        """Wait until the client has answered a ping, so that it has got all messages before it."""
-        self._answered.clear()
-        self._writer.write(frame(9, b"", final=True))
+        """Wait until the client has answered a ping, so that it has got all messages before it, or
+        has left.
+        """
+        if not self.left:
+            self._answered.clear()
+            self._writer.write(frame(9, b"", final=True))
         await self._answered.wait()
 
     async def send_close(self, code: int | None, reason: str = "") -> None:
@@ -345,6 +356,9 @@ class Play:
             theirs = decode_object(sent.data) or {}
             if audio_bytes(theirs) is not None:
                 continue  # more audio than recorded
+            if asks(recorded) and _member_of(theirs) == member and not asks(theirs):
+                self._note("clientContent without turnComplete, which is recorded; waiting for it")
+                continue
             if _member_of(theirs) == member or (member == "clientContent" and _has_text(theirs)):
                 self._compare(canonical(recorded), canonical(theirs))
                 return True

@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from harness.providers.live.messages import (
     Blob,
+    asks,
     audio_bytes,
     called,
     cancelled,
@@ -219,7 +220,7 @@ class _Play(Play):
                     while size > 0:
                         size -= audio_bytes(await self._receive()) or 0
                 else:
-                    await self._wait_for(kind)
+                    await self._wait_for(kind, kind == "text" or asks(recorded))
         except TimeoutError:
             await self._give_up(kind)
         return not (self._offer.late or self._offer.unexpected)
@@ -237,13 +238,16 @@ class _Play(Play):
                     self._owed |= missing
                     return
 
-    async def _wait_for(self, kind: str) -> None:
+    async def _wait_for(self, kind: str, asked: bool) -> None:
         """Wait for a message of this kind. Results, and sound that is not recorded, may come
-        before it. A text may come as content of the client or as input.
+        before it. A text may come as input, or as contents of the client. If the user ``asked``,
+        the contents go on until their turn is complete.
         """
         while True:
             sent = await self._receive()
             its_kind = _kind(sent)
+            if its_kind == "clientContent" and asked and not asks(sent):
+                continue
             if its_kind == kind or {its_kind, kind} == {"clientContent", "text"}:
                 return
             if kind == "setup" or its_kind not in _AT_ANY_TIME:
@@ -290,10 +294,14 @@ class _Play(Play):
             await self._give_up("close")
 
     async def _until_read(self) -> None:
-        """Wait until the client has got all messages, and its adapter has had time to read them."""
+        """Wait until the client has got all messages, and its adapter has had time to read them.
+        Raises `ClientLeft`.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(QUIET_S):
                 await self._peer.ping()
+        while self._peer.left:
+            await self._receive()  # what it has sent before
         await asyncio.sleep(READ_S)
 
     async def _refuse(self, fact: str, code: int = OTHER_KIND) -> None:
@@ -365,8 +373,7 @@ def _step(sent: dict[str, Any]) -> dict[str, Json] | None:
             turns = content.get("turns") or [] if isinstance(content, dict) else []
             parts = [part for turn in turns for part in (turn.get("parts") or ())]
             text = "".join(part.get("text", "") for part in parts)
-            whole = isinstance(content, dict) and content.get("turnComplete") is True
-            return {"kind": "text" if whole else "history", "text": text, "turns": turns}
+            return {"kind": "text" if asks(sent) else "history", "text": text, "turns": turns}
         case "text":
             return {"kind": kind, "text": canonical(sent["realtimeInput"])[kind], "turns": []}
     return {"kind": kind}

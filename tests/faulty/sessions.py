@@ -193,9 +193,10 @@ def faulty(aspect: str, session: str) -> Callable[[type[Client]], type[Client]]:
 
 def __getattr__(name: str) -> Callable[[At], AsyncIterator[Native]]:
     """Return the function of a client, by the name of its class in small letters."""
-    made = {"faithful": Client, "collects": Collects} | {
-        each.name.lower(): each.make for each in SESSION_FAULTS.values()
-    }
+    others = (Collects, AsksInTwoMessages, GivesWholeTranscripts)
+    made: dict[str, Callable[[At], Client]] = {"faithful": Client}
+    made |= {each.__name__.lower(): each for each in others}
+    made |= {each.name.lower(): each.make for each in SESSION_FAULTS.values()}
     try:
         make = made[name]
     except KeyError:
@@ -363,6 +364,14 @@ class WaitsForEver(Client):
         await super().say(step)
 
 
+@faulty("hangs", "text:1")
+class DoesNotCompleteItsTurn(Client):
+    """livekit/agents-js#2506: the service waits for the rest of the turn."""
+
+    async def say(self, step: Step) -> None:
+        await self.send(clientContent={"turns": [{"role": "user", "parts": [{"text": step.text}]}]})
+
+
 @faulty("sent", "text:1")
 class SpeaksBeforeTheSetup(Client):
     async def open(self, socket: ClientConnection) -> None:
@@ -435,3 +444,27 @@ class Collects(Client):
             if call.id in self.texts
         ]
         await self.send(toolResponse={"functionResponses": results})
+
+
+class AsksInTwoMessages(Client):
+    """Sends a text, and then that the turn is complete, as livekit does. This is no fault."""
+
+    async def say(self, step: Step) -> None:
+        await self.send(clientContent={"turns": [{"role": "user", "parts": [{"text": step.text}]}]})
+        await self.send(clientContent={"turnComplete": True})
+
+
+class GivesWholeTranscripts(Client):
+    """Gives the words of a whole turn without blanks at their ends, as livekit does. This is no
+    fault.
+    """
+
+    heard = ""
+
+    def words(self, content: dict[str, Any]) -> list[Fact]:
+        self.heard += content.get("inputTranscription", {}).get("text", "")
+        return [fact for fact in super().words(content) if isinstance(fact, OutputTranscript)]
+
+    def complete(self, content: dict[str, Any]) -> list[Fact]:
+        heard, self.heard = self.heard.strip(), ""
+        return [*([InputTranscript(heard)] if heard else []), *super().complete(content)]

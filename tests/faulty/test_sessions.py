@@ -56,9 +56,18 @@ def test_a_session_is_not_a_unary_answer() -> None:
     assert (row.verdict, row.unary) == ("passed", False)
 
 
-@pytest.mark.parametrize("session", ["cancelled-call:1", "tool-round:1"])
-def test_a_client_that_sends_results_together_passes(session: str) -> None:
-    assert judged("collects", session).red == []
+@pytest.mark.parametrize(
+    ("name", "session"),
+    [
+        ("Collects", "cancelled-call:1"),
+        ("Collects", "tool-round:1"),
+        ("AsksInTwoMessages", "text:2"),
+        ("AsksInTwoMessages", "tool-round:1"),
+        ("GivesWholeTranscripts", "interruption:1"),
+    ],
+)
+def test_a_client_that_does_it_in_another_way_passes(name: str, session: str) -> None:
+    assert judged(name, session).red == []
 
 
 @pytest.mark.parametrize("name", SESSION_FAULTS)

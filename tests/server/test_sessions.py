@@ -261,6 +261,25 @@ def test_each_difference_of_a_message_is_a_sentence() -> None:
     assert second[3] == "and 2 more differences that are not shown"
 
 
+def test_a_turn_that_is_not_complete_is_not_answered() -> None:
+    with serve(CASSETTES / "text.yaml", pace="instant", tls=True) as server:
+
+        async def test() -> None:
+            async with connected(server) as live:
+                turn = types.Content(role="user", parts=[types.Part(text="Say hello.")])
+                await live.send_client_content(turns=turn, turn_complete=False)
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(texts(live), 0.2)
+                await live.send_client_content(turn_complete=True)
+                assert await texts(live) == ["Hel", "lo."]
+
+        run(test)
+    (served,) = server.sessions
+    assert served.differences[0].endswith(
+        ": clientContent without turnComplete, which is recorded; waiting for it"
+    )
+
+
 def test_a_text_may_be_input_in_real_time() -> None:
     with serve(CASSETTES / "text.yaml", tls=True) as server:
 

@@ -79,6 +79,14 @@ def canonical(message: dict[str, Json]) -> dict[str, Json]:
     return {camel(name): value for name, value in message.items()}
 
 
+def asks(message: Mapping[str, Json]) -> bool:
+    """Return whether a message of the client is a turn that is complete, so that it is answered."""
+    match message:
+        case {"clientContent": {"turnComplete": True}} | {"client_content": {"turnComplete": True}}:
+            return True
+    return False
+
+
 def ends_turn(message: Mapping[str, Json]) -> bool:
     """Return whether a message of the server ends a turn, and the exchange does not go on."""
     content = message.get("serverContent")
