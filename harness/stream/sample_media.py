@@ -25,6 +25,11 @@ def address_of(url: str, base_url: str) -> str:
     return _FILES + url.removeprefix(FILE) if url.startswith(FILE) else url
 
 
+def type_at(address: str) -> str | None:
+    """Return the media type of a served medium; None for another address."""
+    return TYPES.get(address.rpartition(MEDIA_PATH)[2].partition("-")[0])
+
+
 @cache
 def named_medium(name: str) -> str:
     """Return the base64 of a medium such as ``png-1``. Raises ValueError for an unknown name."""

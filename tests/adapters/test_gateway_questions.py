@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import select
 import socket
+import urllib.request
 from collections.abc import Callable
 from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
@@ -26,6 +28,7 @@ from harness.judging.rows import Row
 from harness.judging.run import run_plan
 from harness.providers import PROVIDERS
 from harness.server import connection, fault_offer
+from harness.stream.prompt import Text
 from tests.adapters.gateways import HI, ask, gateway
 from tests.faulty.faults import ROOT
 
@@ -41,13 +44,24 @@ DONE: dict[str, list[Any]] = {
 }
 
 
-def contents(prompt: Any) -> dict[str, Any]:
-    """The prompt in the words of generateContent: the texts, the system and two settings."""
+def part_of(part: Any, image_type: str) -> dict[str, Any]:
+    """A text, a fetched image, or a file that stays where it is."""
+    if isinstance(part, Text):
+        return {"text": part.text}
+    if part.kind != "image":
+        return {"fileData": {"fileUri": part.url}}
+    with urllib.request.urlopen(part.url) as answer:
+        data = base64.b64encode(answer.read()).decode()
+    return {"inlineData": {"mimeType": image_type, "data": data}}
+
+
+def contents(prompt: Any, image_type: str) -> dict[str, Any]:
+    """The prompt in the words of generateContent: texts, media, the system and two settings."""
     names = {"temperature": "temperature", "max_tokens": "maxOutputTokens"}
     settings = {names[name]: value for name, value in prompt.settings.items() if name in names}
     return {
         "contents": [
-            {"role": "user", "parts": [{"text": part.text} for part in message.parts]}
+            {"role": "user", "parts": [part_of(part, image_type) for part in message.parts]}
             for message in prompt.messages
         ],
         "systemInstruction": {"parts": [{"text": each.text} for each in prompt.instructions]},
@@ -56,12 +70,17 @@ def contents(prompt: Any) -> dict[str, Any]:
 
 
 def row(
-    wire: str, question_name: str, upstream: str, folder: Path, lost: str = ""
+    wire: str,
+    question_name: str,
+    upstream: str,
+    folder: Path,
+    lost: str = "",
+    image_type: str = "image/png",
 ) -> tuple[Row, Any]:
     provider = PROVIDERS[GATEWAY_WIRES[wire].provider]
 
     def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
-        asked = contents(provider.prompt_of(body))
+        asked = contents(provider.prompt_of(body), image_type)
         asked.pop(lost, None)
         ask(upstream, json.dumps(asked).encode())
         handler.send_response(200)
@@ -94,6 +113,18 @@ def test_a_gateway_that_drops_the_system_text_is_red(
     result, _ = row(wire, "system-parts", upstream, tmp_path, lost="systemInstruction")
 
     assert {finding.subject for finding in result.red_findings} == {"system"}
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "openai-responses"])
+@pytest.mark.parametrize(("image_type", "red"), [("image/png", ""), ("image/jpeg", "image/png")])
+def test_an_image_that_a_gateway_fetches_has_the_type_of_its_answer(
+    wire: str, image_type: str, red: str, upstream: str, tmp_path: Path
+) -> None:
+    result, _ = row(wire, "media-by-url", upstream, tmp_path, image_type=image_type)
+
+    expected = [f"media wrong: image {red} is sent as {image_type}"] if red else []
+    assert [finding.sentence for finding in result.red_findings] == expected
+    assert result.aspects["media"] == ("wrong" if red else "kept")
 
 
 def test_a_wire_that_has_no_such_request_is_not_asked(upstream: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from harness.facts import Finding
 from harness.stream.prompt import Media, Text
+from harness.stream.sample_media import type_at
 
 from .comparison import Comparison, all_parts, found, red
 
@@ -18,7 +19,8 @@ _DETAILS: Final = {"detail": "detail", "start_s": "start", "end_s": "end", "fps"
 
 def compare_media(both: Comparison) -> Iterator[Finding]:
     """Each medium is sent with equal bytes or its URL, once, with its type. A medium by URL may be
-    fetched, and a text file may be sent as a text.
+    fetched, and a text file may be sent as a text. The wire of a gateway may have no place for the
+    type of a medium by URL: it is that of the served medium.
     """
     sent = [part for part in all_parts(both.sent.prompt) if isinstance(part, Media)]
     for part in all_parts(both.asked):
@@ -27,7 +29,8 @@ def compare_media(both: Comparison) -> Iterator[Finding]:
 
 
 def _compare(both: Comparison, asked: Media, free: list[Media]) -> Iterator[Finding]:
-    name = f"{asked.kind} {asked.media_type}"
+    media_type = asked.media_type or type_at(asked.url or "")
+    name = f"{asked.kind} {media_type or asked.url}"
     data = _bytes(asked, both.web)
     same = [
         medium
@@ -47,9 +50,9 @@ def _compare(both: Comparison, asked: Media, free: list[Media]) -> Iterator[Find
         return
     free.remove(same[0])
     at = (asked.place, same[0].place)
-    if same[0].media_type not in (None, *_spellings(asked.media_type)):
+    if media_type and same[0].media_type not in (None, *_spellings(media_type)):
         sentence = f"{name} is sent as {same[0].media_type}"
-        yield found("media", "wrong", sentence, asked.media_type, same[0].media_type, at=at)
+        yield found("media", "wrong", sentence, media_type, same[0].media_type, at=at)
     for field, word in _DETAILS.items():
         value, here = getattr(asked, field), getattr(same[0], field)
         if value is not None and here != value:
@@ -60,7 +63,7 @@ def _compare(both: Comparison, asked: Media, free: list[Media]) -> Iterator[Find
             )
 
 
-def _spellings(media_type: str | None) -> tuple[str | None, ...]:
+def _spellings(media_type: str) -> tuple[str, ...]:
     return (media_type, "image/jpg") if media_type == "image/jpeg" else (media_type,)
 
 
