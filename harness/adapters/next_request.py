@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.facts import Call, arguments_of
-from harness.providers.anthropic.whole import blocks_of
-from harness.providers.openai.whole import following
 from harness.stream.json_codec import Json
 
 from .at import At
@@ -115,6 +113,8 @@ def _inline(image: str) -> _Object:
 
 
 def _anthropic(body: _Object, messages: list[_Object], at: At) -> _Object:
+    from harness.providers.anthropic.whole import blocks_of  # only the wire that is judged
+
     blocks = blocks_of(messages)
     _need_content(blocks, at)
     calls = [
@@ -227,6 +227,8 @@ def _add_item(items: list[Any], item: Json) -> None:
 
 
 def _responses(body: _Object, messages: list[_Object], at: At) -> _Object:
+    from harness.providers.openai.whole import following  # only the wire that is judged
+
     items = following(messages)["input"]
     _need_content(items, at)
     if any(item.get("type") == "custom_tool_call" for item in items):

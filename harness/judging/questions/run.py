@@ -265,7 +265,7 @@ def _judged(
     )
     if not item.recorded:
         findings += without_place(both, provider, api, compare_prompts(both))
-        return [*findings, _accepted(request, identity, question, asked, adapter)]
+        return [*findings, _accepted(request, identity, question, asked, adapter, sent.prompt)]
     both = _before_answer(both)
     findings += [
         replace_fields(each, remark=f"{each.remark}, in the second request") if each.red else each
@@ -468,12 +468,17 @@ def _served(prompt: Prompt, base_url: str) -> dict[str, bytes]:
 
 
 def _accepted(
-    request: SentRequest, identity: Identity, question: Question, asked: Prompt, adapter: Adapter
+    request: SentRequest,
+    identity: Identity,
+    question: Question,
+    asked: Prompt,
+    adapter: Adapter,
+    sent: Prompt,
 ) -> Finding:
-    """Return whether the API accepts the request. A rule that the question itself breaks is passed
-    on, unless the adapter is judged strictly.
+    """Return whether the API accepts the request, whose prompt is ``sent``. A rule that the
+    question itself breaks is passed on, unless the adapter is judged strictly.
     """
-    broken = _broken_rules(request.body, identity)
+    broken = _broken_rules(request.body, identity, sent)
     passed_on = {question.conflict}
     if broken and identity.provider:
         provider = PROVIDERS[identity.provider]
@@ -490,8 +495,10 @@ def _accepted(
     return Finding("accepted", "kept")
 
 
-def _broken_rules(body: bytes, identity: Identity) -> list[BrokenRule]:
+def _broken_rules(
+    body: bytes, identity: Identity, prompt: Prompt | None = None
+) -> list[BrokenRule]:
     from harness.server.refusals import find_broken_rules, given_by  # slow to import
 
-    rules = find_broken_rules(body, identity, lambda: given_by(()))
+    rules = find_broken_rules(body, identity, lambda: given_by(()), prompt)
     return [rule for rule in rules if rule.rule.level == "api"]

@@ -16,6 +16,7 @@ from typing import Any, Final
 from harness.providers import PROVIDERS, Identity
 from harness.providers.request_rules import Checks, Rule, RuleLevel, read_rules
 from harness.stream.json_codec import decode_object
+from harness.stream.prompt import Prompt
 
 from .contents import CONTENT_CHECKS
 from .fields import FIELD_CHECKS
@@ -71,17 +72,20 @@ def _rules_for(wire: str, model: str) -> tuple[Rule, ...]:
 
 
 def find_broken_rules(
-    body: bytes, identity: Identity, given: Callable[[], ServedSignatures]
+    body: bytes,
+    identity: Identity,
+    given: Callable[[], ServedSignatures],
+    prompt: Prompt | None = None,
 ) -> Iterator[BrokenRule]:
     """Yield the rules of all levels that a request breaks, in the order of the table. A request
     that does not generate, that is for an API without rules, or that is not a JSON object breaks
     no rule.
 
     ``given`` returns the signatures and interactions of the served exchanges. If the exchanges have
-    no signatures, every signature is accepted.
+    no signatures, every signature is accepted. ``prompt``: that of the body, if it is read already.
     """
     sent = decode_object(body) if identity.generates else None
-    asked = None if sent is None else read_request(sent, identity, given)
+    asked = None if sent is None else read_request(sent, identity, given, prompt)
     if asked is None:
         return
     for rule in _rules_for(asked.wire, asked.model):
@@ -95,7 +99,10 @@ def find_broken_rules(
 
 
 def read_request(
-    sent: dict[str, Any], identity: Identity, given: Callable[[], ServedSignatures]
+    sent: dict[str, Any],
+    identity: Identity,
+    given: Callable[[], ServedSignatures],
+    prompt: Prompt | None = None,
 ) -> Asked | None:
     """Return the request that the rules check; None for an API without rules."""
     known = PROVIDERS.get(identity.provider or "")
@@ -104,4 +111,4 @@ def read_request(
     model, wire = identity.model or "", known.name
     if wire not in GENERATE:  # the others accept names with a collection or publisher
         model = model.rpartition("/")[2]
-    return Asked(model, wire, given, sent, bool(identity.streamed))
+    return Asked(model, wire, given, sent, bool(identity.streamed), prompt)

@@ -55,12 +55,14 @@ class Asked:
     sent: dict[str, Any] = field(default_factory=dict)
     """The body as it was sent."""
     streamed: bool = False
+    read: Prompt | None = None
+    """The prompt of the body, if it is read already."""
     _spots: dict[Any, Sequence[Spot]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def prompt(self) -> Prompt:
         """What the body says; read only if a rule asks."""
-        return PROVIDERS[self.wire].prompt_of(self.sent)
+        return self.read or PROVIDERS[self.wire].prompt_of(self.sent)
 
     @cached_property
     def contents(self) -> list[Content]:
