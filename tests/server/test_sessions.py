@@ -20,6 +20,7 @@ from websockets.exceptions import ConnectionClosed
 
 from harness.cassettes.load import load
 from harness.pipeline.replay import Cuts, ReplayError
+from harness.providers.live.messages import asks
 from harness.server import Server, serve
 from harness.server.session import SessionConnection
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin
@@ -278,6 +279,14 @@ def test_a_turn_that_is_not_complete_is_not_answered() -> None:
     assert served.differences[0].endswith(
         ": clientContent without turnComplete, which is recorded; waiting for it"
     )
+
+
+@pytest.mark.parametrize("complete", ["turnComplete", "turn_complete"])
+@pytest.mark.parametrize("content", ["clientContent", "client_content"])
+def test_each_spelling_completes_a_turn(content: str, complete: str) -> None:
+    assert asks({content: {"turns": [], complete: True}})
+    assert not asks({content: {"turns": [], complete: False}})
+    assert not asks({content: {"turns": []}})
 
 
 def test_a_text_may_be_input_in_real_time() -> None:

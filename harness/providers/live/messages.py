@@ -81,10 +81,8 @@ def canonical(message: dict[str, Json]) -> dict[str, Json]:
 
 def asks(message: Mapping[str, Json]) -> bool:
     """Return whether a message of the client is a turn that is complete, so that it is answered."""
-    match message:
-        case {"clientContent": {"turnComplete": True}} | {"client_content": {"turnComplete": True}}:
-            return True
-    return False
+    content = canonical(dict(message)).get("clientContent")
+    return isinstance(content, dict) and canonical(content).get("turnComplete") is True
 
 
 def ends_turn(message: Mapping[str, Json]) -> bool:
