@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any, Final
 
 from msgspec.structs import replace as with_fields
@@ -139,7 +138,7 @@ def compare_session(
         if _unasked(whole, played, asked):
             continue
         texts = [turn.transcript(name) for turn in whole]
-        stated = [[fact.text for fact in some if isinstance(fact, kind)] for some in facts]
+        stated = ["".join(fact.text for fact in some if isinstance(fact, kind)) for some in facts]
         by_turn = aspect == "output_transcript" and len(whole) == len(facts)
         if finding := _compare_transcripts(aspect, texts, stated, by_turn=by_turn):
             findings[aspect] = finding
@@ -150,8 +149,8 @@ def compare_session(
     if finding := _compare_results(whole, played):
         findings["results"] = finding
     left = not played.played or (played.left and len(given) < len(turns))
-    failed = transcript.raised or "needless_error" in findings
-    if left and not failed:
+    needless = findings.get("needless_error")
+    if left and not (transcript.raised or (needless and needless.red)):
         findings["sent"] = Finding("sent", "lost", "left")
     return findings
 
@@ -289,17 +288,17 @@ def _setup(message: dict[str, Json]) -> dict[str, Json]:
 
 
 def _compare_transcripts(
-    aspect: Aspect, wire: Sequence[str], stated: Sequence[Sequence[str]], *, by_turn: bool
+    aspect: Aspect, wire: Sequence[str], stated: Sequence[str], *, by_turn: bool
 ) -> Finding | None:
-    """Compare the words of each turn, or of the session; blanks at the ends of what the adapter
-    gives don't matter.
+    """Compare the words of each turn, or of the session; blanks at their ends don't matter, nor
+    blanks between the turns of the session.
     """
+    spaced = _words(" ".join(stated))
     if not by_turn:
-        wire, stated = ["".join(wire)], [[*chain.from_iterable(stated)]]
-    for number, (words, pieces) in enumerate(zip(wire, stated, strict=True), 1):
-        texts = words, "".join(pieces), " ".join(pieces)
-        expected, got, spaced = (" ".join(text.split()) for text in texts)
-        if expected not in (got, spaced):
+        wire, stated = ["".join(wire)], ["".join(stated)]
+    for number, (said, given) in enumerate(zip(wire, stated, strict=True), 1):
+        expected, got = _words(said), _words(given)
+        if expected != got and (by_turn or expected != spaced):
             verdict: AspectVerdict = "lost" if _is_part(got, expected) else "wrong"
             finding = Finding(aspect, verdict, "transcript", expected, got)
             return with_fields(finding, turn=number) if by_turn else finding
@@ -309,6 +308,10 @@ def _compare_transcripts(
 def _is_part(text: str, whole: str) -> bool:
     rest = iter(whole)
     return all(character in rest for character in text)
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _compare_interruptions(

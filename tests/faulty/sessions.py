@@ -284,6 +284,17 @@ class HidesAnInterruption(Client):
         return []
 
 
+@faulty("output_transcript", "tool-round:1")
+class StripsThePiecesOfWords(Client):
+    """The words of two pieces run into each other."""
+
+    def words(self, content: dict[str, Any]) -> list[Fact]:
+        return [
+            OutputTranscript(fact.text.strip()) if isinstance(fact, OutputTranscript) else fact
+            for fact in super().words(content)
+        ]
+
+
 @faulty("output_transcript", "interruption:2")
 class ReadsOneMember(Client):
     """pipecat-ai/pipecat#3780: words beside a piece of the answer are lost."""
