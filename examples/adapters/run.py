@@ -5,10 +5,9 @@ usage: run.py [NAME…] [--cassettes PATH…] [--cuts CUTS…] [--asked N] [--si
 Environments, results and logs are kept in ``build/peers``, so only one run at a time is possible;
 the results with ``--cassettes`` in ``build/peers/sample``. With ``--resume``, an adapter is not
 judged again if it has results of this harness, for this suite, its lock, its shim and these
-options. Each run writes
-the site of all results (`matrix.py`); a run of all adapters also writes ``docs/findings.md`` and
-``docs/findings`` (`findings.py`). A loss does not change the exit status: it is 1 only if an
-adapter could not be judged, or if a finding is missing or not seen.
+options. Each run writes the site of all results (`matrix.py`); a run of all adapters also writes
+``docs/findings.md`` and ``docs/findings`` (`findings.py`). A loss does not change the exit status:
+it is 1 only if an adapter could not be judged, or if a finding is missing or not seen.
 """
 
 from __future__ import annotations

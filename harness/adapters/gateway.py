@@ -222,8 +222,6 @@ class Gateway:
 
         from harness.server.connection import GRACE_S  # so is the server
 
-        connection = self._connected(timeout)
-
         key = os.environ.get(GATEWAY_KEY) or NO_KEY
         headers = {
             "content-type": "application/json",
@@ -235,6 +233,7 @@ class Gateway:
         }
         start, body, status = time.monotonic(), bytearray(), 0
         until = start + timeout
+        connection = self._connected(timeout)
         try:
             connection.request("POST", self._path + path, json.dumps(content), headers)
             answer = connection.getresponse()

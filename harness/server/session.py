@@ -311,6 +311,7 @@ class Play:
                 await self._peer.receive()
 
     def messages_of(self, exchange: Exchange) -> Sequence[Message]:
+        """Return the messages of the recorded session."""
         return read_messages(exchange.body, cut=True)
 
     def sending(self, message: Message) -> None:

@@ -79,9 +79,9 @@ def canonical(message: dict[str, Json]) -> dict[str, Json]:
     return {camel(name): value for name, value in message.items()}
 
 
-def asks(message: Mapping[str, Json]) -> bool:
+def asks(message: dict[str, Json]) -> bool:
     """Return whether a message of the client is a turn that is complete, so that it is answered."""
-    content = canonical(dict(message)).get("clientContent")
+    content = canonical(message).get("clientContent")
     return isinstance(content, dict) and canonical(content).get("turnComplete") is True
 
 

@@ -131,8 +131,8 @@ def _previous(request: CheckedRequest) -> Iterator[Spot]:
     """Yield an id that was not served. If no response is served, every id is accepted."""
     previous = request.prompt.more.get("previous_response_id")
     known = [name for name in request.repeated if name.startswith("resp_")]
-    if isinstance(previous, str):
-        yield previous, not known or previous in known
+    if isinstance(previous, str) and known and previous not in known:
+        yield "previous_response_id", previous
 
 
 def _lengths(request: CheckedRequest) -> Iterator[Spot]:
@@ -202,7 +202,7 @@ def _lost(request: CheckedRequest) -> Iterator[Spot]:
 
 
 _CHECKS: Final[Checks] = {
-    "previous-response-unknown": (_previous, lambda is_known: not is_known),
+    "previous-response-unknown": (_previous, lambda previous: True),
     "output-without-call": (_input, lambda item: item.is_alone and item.type in _OUTPUTS),
     "call-without-output": (_input, lambda item: item.is_alone and item.type in _CALLS),
     "reasoning-alone": (_input, lambda item: item.is_alone and item.type == "reasoning"),
