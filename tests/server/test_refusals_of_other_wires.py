@@ -354,6 +354,13 @@ def test_a_rule_has_further_requests_that_break_it(case: str) -> None:
         assert broken_rules(path, body) == [name]
 
 
+def test_without_a_served_response_each_previous_id_is_accepted() -> None:
+    body = json.dumps(given_items(QUESTION, previous_response_id="resp_9")).encode()
+    identity = detect_provider("POST", f"http://localhost{RESPONSES}", body, b"")
+    assert [*find_broken_rules(body, identity, lambda: given_by(()))] == []
+    assert broken_rules(RESPONSES, json.loads(body)) == ["previous-response-unknown"]
+
+
 def test_a_place_counts_all_values_of_its_list() -> None:
     """A leading instruction and a value that is no message have an index too."""
     (twice,) = found(MESSAGES, messages(ASK, None, said(THOUGHT, USE, USE), sent(RESULT)))
