@@ -140,6 +140,19 @@ def test_faults_count_the_messages_of_the_server(fault: str, code: int) -> None:
         run(test)
 
 
+def test_a_silent_service_sends_no_further_message() -> None:
+    with serve(CASSETTES / "text.yaml", pace="instant", tls=True, fault="stall:2") as server:
+
+        async def test() -> None:
+            async with connected(server) as live:
+                await ask(live, "Say hello.")
+                assert (await anext(live.receive())).text == "Hel"
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(anext(live.receive()), 0.2)
+
+        run(test)
+
+
 def test_a_refused_upgrade_and_a_session_too_many() -> None:
     with serve(CASSETTES / "thoughts.yaml", tls=True, fault="status:503") as server:
 
